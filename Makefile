@@ -1,0 +1,43 @@
+# Everything runs in .venv at the root of the checkout, made on first use.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test check bench format clean
+
+run: .venv/core
+	$(BIN)/noregret demo
+
+test: .venv/test
+	$(BIN)/python -m pytest -n 2 --dist loadscope
+
+check: .venv/test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_architecture.py
+
+bench: .venv/bench
+	$(BIN)/python -m benchmarks
+
+format: .venv/test
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+.venv/core: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet -e .
+	touch $@
+
+.venv/test: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet -e '.[test]'
+	touch $@ .venv/core
+
+.venv/bench: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	touch $@ .venv/core
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Speed of noregret beside its peers: `python -m benchmarks --help`."""

@@ -1,0 +1,1 @@
+"""The engine room: words, examples, weights, states, the compiler and the learner's verbs."""

@@ -1,0 +1,219 @@
+"""From plain Python to cached machine code. The only module of the core that imports numba.
+
+A driver text is written to a module whose name carries a fingerprint of all the code it can reach, compiled by Numba and
+cached beside it: a later process loads machine code, and an edit anywhere below is a new name. See CONTRIBUTING for the traps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import inspect
+import os
+import pathlib
+import re
+import sys
+import threading
+import types as pytypes
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .examples import Sparse
+from .words import Word
+
+KERNEL = {"error_model": "numpy", "nogil": True, "_nrt": False}  # no allocation, no reference counts, no GIL
+FAST = {"reassoc", "contract", "nsz"}  # vectorised sums; NaN and infinity still behave
+
+_lock = threading.RLock()
+_compiled: list[Any] = []
+_interpreting = os.environ.get("NOREGRET_JIT", "1") == "0"
+
+
+def interpreting() -> bool:
+    """Return whether drivers are interpreted (NOREGRET_JIT=0) instead of compiled."""
+    return _interpreting
+
+
+@contextlib.contextmanager
+def interpreted() -> Iterator[None]:
+    """Interpret the drivers of models that begin inside this block."""
+    global _interpreting
+    was, _interpreting = _interpreting, True
+    try:
+        yield
+    finally:
+        _interpreting = was
+
+
+def cache_directory() -> pathlib.Path:
+    """Return where compiled kernels live: NOREGRET_CACHE, or the user's cache directory."""
+    given = os.environ.get("NOREGRET_CACHE")
+    home = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    return (pathlib.Path(given) if given else home / "noregret" / "kernels").expanduser()
+
+
+def compilations() -> int:
+    """Return how many kernels this process had to compile (those loaded from the cache not counted)."""
+    return sum(sum(d.stats.cache_misses.values()) if d.stats.cache_path else len(d.signatures) for d in _compiled)
+
+
+# ---- what a text reaches ---------------------------------------------------------------------------------------------
+def code_key(code: pytypes.CodeType) -> Any:
+    """Return a code object as data: what it does, not where it is written, so comments recompile nothing."""
+    consts = tuple(code_key(c) if isinstance(c, pytypes.CodeType) else (type(c).__name__, repr(c)) for c in code.co_consts)
+    return code.co_code, consts, code.co_names, code.co_varnames, code.co_freevars
+
+
+def reach(roots: Iterable[Any], kinds: Iterable[type]) -> tuple[list[Any], str]:
+    """Return the functions and words reachable from the roots given the kinds in play, and a fingerprint of all of it.
+
+    A case of a word counts only if every kind it names can occur, so a new kind in one file recompiles nothing else. The order
+    of the cases counts: which one is chosen is part of the code.
+    """
+    known = {object, np.ndarray, *kinds}
+    seen: dict[Any, Any] = {}
+    todo = list(roots)
+    while todo:
+        for fn in todo:
+            if isinstance(fn, Word):
+                seen[fn] = (fn.__name__,)
+                continue
+            scope = inspect.getclosurevars(fn)
+            used = {**scope.globals, **scope.nonlocals}
+            known |= {v for v in used.values() if isinstance(v, type) and issubclass(v, tuple)}
+            consts = [(k, repr(v)) for k, v in sorted(used.items()) if isinstance(v, (int, float, str, tuple, np.generic))]
+            seen[fn] = (fn.__name__, code_key(fn.__code__), repr(fn.__defaults__), consts)
+            for g in used.values():
+                if isinstance(g, (pytypes.FunctionType, Word)):
+                    seen.setdefault(g, None)
+        cases = [c.fn for w in seen if isinstance(w, Word) for c in w.cases if known.issuperset(c.kinds)]
+        todo = [f for f in {*cases, *seen} if seen.get(f) is None]
+    tables = [
+        (w.__name__, [([k.__name__ for k in c.kinds], code_key(c.fn.__code__)) for c in w.cases if known.issuperset(c.kinds)])
+        for w in seen
+        if isinstance(w, Word)
+    ]
+    shapes = [(k.__name__, getattr(k, "_fields", ())) for k in known]
+    return list(seen), repr([sorted(map(repr, part)) for part in (seen.values(), tables, shapes)])
+
+
+# ---- teaching numba --------------------------------------------------------------------------------------------------
+def kind_of(t: Any) -> type:
+    """Return the kind of a numba type."""
+    from numba import types
+
+    if isinstance(t, types.Array):
+        return np.ndarray
+    return t.instance_class if isinstance(t, (types.NamedTuple, types.NamedUniTuple)) else object
+
+
+def is_sparse(t: Any) -> bool:
+    """Return whether a sparse row is somewhere inside."""
+    return kind_of(t) is Sparse or any(is_sparse(u) for u in getattr(t, "types", ()) or ())
+
+
+@cache
+def teach(fn: Any) -> None:
+    """Let compiled code call fn: a word picks its case by the kinds of the arguments, a function is itself.
+
+    Registered twice: strict arithmetic where an argument is sparse (gathers gain nothing), reassociation elsewhere.
+    """
+    from numba.extending import overload
+
+    def register(sparse: bool, options: dict[str, Any]) -> None:
+        def choose(*types: Any) -> Any:
+            if any(map(is_sparse, types)) is not sparse:
+                return None
+            return fn.find([kind_of(t) for t in types]) if isinstance(fn, Word) else fn
+
+        overload(fn, strict=False, jit_options=KERNEL | options)(choose)
+
+    register(True, {"forceinline": True})
+    register(False, {"forceinline": True, "fastmath": FAST})
+
+
+# ---- building --------------------------------------------------------------------------------------------------------
+def build(name: str, text: str, scope: dict[str, Any], kinds: Iterable[type] = ()) -> dict[str, Any]:
+    """Return the namespace of a driver text, its ``@jit`` functions compiled (or interpreted)."""
+    text = f'"""{name}: generated, do not edit."""\n{text}'
+    scope = {"np": np, **scope}
+    if _interpreting:
+        scope["jit"] = np.errstate(all="ignore")  # as a decorator: C arithmetic, as compiled
+        exec(text, scope)
+        return scope
+    roots = [v for v in scope.values() if isinstance(v, (pytypes.FunctionType, Word))]
+    with _lock:
+        taught, mark = reach(roots, [v for v in (*scope.values(), *kinds) if isinstance(v, type)])
+        digest = hashlib.sha256("\0".join((text, mark, repr(sorted(KERNEL.items())), repr(sorted(FAST)))).encode()).hexdigest()
+        for fn in taught:
+            teach(fn)
+        namespace = _load(f"noregret_{name}_{digest[:20]}", text, scope)
+        _compiled.extend(namespace[n] for n in re.findall(r"^def (\w+)", text, re.M))
+    return namespace
+
+
+_warned = False
+
+
+def _load(name: str, text: str, scope: dict[str, Any]) -> dict[str, Any]:
+    """Run a driver text from a file that Numba can cache beside, or without a cache where no file can be written."""
+    global _warned
+    from numba import njit
+
+    path = cache_directory() / f"{name}.py"
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+            draft.write_text(text)
+            with contextlib.suppress(FileExistsError):  # another process was first: its file, its compiled code
+                os.link(draft, path)
+            draft.unlink()
+    except OSError as e:
+        if not _warned:
+            warnings.warn(f"no kernel cache in {path.parent} ({e.strerror}): this process compiles for itself", stacklevel=2)
+            _warned = True
+        scope["jit"] = njit(**KERNEL)
+        exec(text, scope)
+        return scope
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    module.__dict__.update(scope, jit=njit(cache=True, **KERNEL))
+    sys.modules[name] = module  # before running, or the next process cannot load the cached form
+    spec.loader.exec_module(module)
+    return module.__dict__
+
+
+def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Return one plain function compiled on its own: for work that belongs to no step, such as checking input."""
+    args = ", ".join(inspect.signature(fn).parameters)
+    text = f"@jit\ndef run({args}):\n    return fn({args})\n"
+    run: Callable[..., Any] = build(fn.__name__, text, {"fn": fn})["run"]
+    return run
+
+
+def plainly(e: Exception, step: Any) -> Exception:
+    """Return a compiler's error in the terms of whoever wrote the step: where, and what is not allowed."""
+    if not type(e).__module__.startswith("numba"):
+        return e
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(e))
+    own = step.__code__.co_filename
+    where = re.findall(r'File "([^"]+)", line (\d+)', text)
+    line = next((int(n) for f, n in reversed(where) if pathlib.Path(f).name == pathlib.Path(own).name), step.__code__.co_firstlineno)
+    skip = ("Failed in", "No implementation", "There are", "- Of which", "Overload", "During", "File", "raised from", "<source", "<<<")
+    said = [s for s in (t.strip() for t in text.splitlines()) if s and not s.startswith(skip)]
+    reason = said[0] if said else "unknown reason"
+    if "NRT" in text:
+        reason = "a step may not allocate: no lists, dicts, strings or new arrays"
+    error = TypeError(
+        f"step {step.__name__!r} cannot be compiled: {reason} (in {own}, line {line}). A step is plain arithmetic on numbers and "
+        "arrays in the vocabulary of noregret; NOREGRET_JIT=0 runs it interpreted."
+    )
+    error.__cause__ = None
+    return error

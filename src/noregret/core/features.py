@@ -1,0 +1,239 @@
+"""Coordinates: how the columns of an array, or the names in a dict, become places in the weight vector.
+
+Columns fix the width at the first call; Names grow an exact table; Hashed fold any number of names into 2^bits places. The
+constant feature has a place of its own in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .hashing import hash_name
+from .inputs import Rows, refuse_not_finite
+
+Row = tuple[np.ndarray, np.ndarray]
+
+
+def values_of(x: Mapping[Any, Any]) -> np.ndarray:
+    """Return the values of a named example, or an error that names the feature."""
+    try:
+        total = sum(x.values())
+        values = np.fromiter(x.values(), np.float64, len(x))
+    except (TypeError, ValueError):
+        name, v = next((k, v) for k, v in x.items() if not is_number(v))
+        raise TypeError(
+            f"feature {name!r} has value {v!r}; expected a number. Write a category as its own feature, such as {{'{name}={v}': 1}}."
+        ) from None
+    if total - total != 0.0 and not np.isfinite(values).all():
+        name, v = next((k, v) for k, v in x.items() if not np.isfinite(v))
+        refuse_not_finite("the example", 0, name, "NaN" if np.isnan(v) else "infinity")
+    return values
+
+
+def is_number(v: Any) -> bool:
+    """Return whether a feature may have this value."""
+    try:
+        return not isinstance(v, (str, bytes)) and float(v) is not None
+    except (TypeError, ValueError):
+        return False
+
+
+def add_duplicates(idx: np.ndarray, values: np.ndarray) -> Row:
+    """Sum the values of equal coordinates."""
+    places, inverse = np.unique(idx, return_inverse=True)
+    return places, np.bincount(inverse, values, len(places))
+
+
+class Columns:
+    """The columns of an array or frame: fixed at the first call."""
+
+    kind = "columns"
+    grows = False
+
+    def __init__(self, width: int, bias: bool, names: list[str] | None = None) -> None:
+        self.width = width
+        self.bias = bias
+        self.names = names
+        self.place = {name: j for j, name in enumerate(names)} if names else None
+
+    @property
+    def size(self) -> int:
+        """Coordinates in use, the constant feature included."""
+        return self.width + self.bias
+
+    @property
+    def constant(self) -> int:
+        """Where the constant feature is."""
+        return self.width
+
+    def row(self, x: Any, grow: bool) -> Row:
+        """Return one example as coordinates and values."""
+        if not isinstance(x, Mapping):
+            values = np.asarray(x, np.float64)
+            if values.shape != (self.width,):
+                raise ValueError(f"expected one row of {self.width} features, got an array of shape {values.shape}")
+            if not np.isfinite(values).all():
+                at = int(np.argmax(~np.isfinite(values)))
+                refuse_not_finite("the example", 0, at, repr(float(values[at])))
+            idx = np.flatnonzero(values)
+            return idx.astype(np.uint32), values[idx]
+        values = values_of(x)
+        if self.place is not None:
+            unknown = [k for k in x if k not in self.place]
+            idx = np.fromiter((self.place.get(k, 0) for k in x), np.uint32, len(x))
+        else:
+            unknown = [k for k in x if not (isinstance(k, (int, np.integer)) and 0 <= k < self.width)]
+            idx = np.fromiter(x, np.uint32, len(x)) if not unknown else None
+        if unknown:
+            what = "column names" if self.place else f"column numbers 0 to {self.width - 1}"
+            raise ValueError(f"unknown feature {unknown[0]!r}: this model was started on an array, expected {what}")
+        return idx, values
+
+    def check(self, rows: Rows) -> None:
+        """Refuse a batch of another width."""
+        if rows.width != self.width:
+            raise ValueError(f"X has {rows.width} features, but this learner is expecting {self.width} features as input")
+
+    def rows(self, rows: Rows, grow: bool) -> Rows:
+        """Return the batch: columns are places."""
+        return rows
+
+
+class Names:
+    """Names of features, each with a place of its own, in order of first appearance."""
+
+    kind = "names"
+    grows = True
+    width = None
+
+    def __init__(self, bias: bool) -> None:
+        self.bias = bias
+        self.table: dict[Any, int] = {}
+
+    @property
+    def size(self) -> int:
+        """Coordinates in use, the constant feature included."""
+        return len(self.table) + self.bias
+
+    @property
+    def constant(self) -> int:
+        """Where the constant feature is: first, so that it stays there as names come."""
+        return 0
+
+    @property
+    def names(self) -> list[Any]:
+        """Return the names in order of their places."""
+        return list(self.table)
+
+    def row(self, x: Mapping[Any, Any], grow: bool) -> Row:
+        """Return one example as coordinates and values; unknown names join the table or are left out."""
+        if not isinstance(x, Mapping):
+            raise TypeError(f"this model learns from named features: expected a dict, got {type(x).__name__}")
+        values = values_of(x)
+        table = self.table
+        try:
+            return np.fromiter(map(table.__getitem__, x), np.uint32, len(x)), values
+        except KeyError:
+            if grow:
+                for name in x:
+                    table.setdefault(name, len(table) + self.bias)
+                return np.fromiter(map(table.__getitem__, x), np.uint32, len(x)), values
+        known = np.fromiter((name in table for name in x), bool, len(x))
+        return np.fromiter((table[name] for name in x if name in table), np.uint32, int(known.sum())), values[known]
+
+    def check(self, rows: Rows) -> None:
+        """Refuse a batch without names."""
+        if rows.names is None:
+            raise ValueError("this model learns from named features: expected dicts or a frame with column names, got an array")
+
+    def rows(self, rows: Rows, grow: bool) -> Rows:
+        """Put the columns of a frame in their places."""
+        assert rows.names is not None
+        return replaced(rows, [self.row({name: 1.0}, grow)[0] for name in rows.names])
+
+
+class Hashed:
+    """Names folded into 2^bits places; a bounded table remembers the first names seen, for speed and to count collisions."""
+
+    kind = "hashed"
+    grows = False
+    width = None
+
+    def __init__(self, bits: int, bias: bool) -> None:
+        if not (isinstance(bits, (int, np.integer)) and 1 <= bits <= 31):
+            raise ValueError(f"hash_bits must be a whole number from 1 to 31, got {bits!r}")
+        self.bits = int(bits)
+        self.bias = bias
+        self.table: dict[Any, int] = {}
+        self.taken: dict[int, Any] = {}
+        self.collisions = 0  # names of the table that share a place with an earlier one
+
+    @property
+    def size(self) -> int:
+        """Coordinates in use, the constant feature included."""
+        return (1 << self.bits) + self.bias
+
+    @property
+    def constant(self) -> int:
+        """Where the constant feature is: after all places."""
+        return 1 << self.bits
+
+    @property
+    def names(self) -> list[Any]:
+        """Return the remembered names."""
+        return list(self.table)
+
+    def place(self, name: Any, grow: bool) -> int:
+        """Return the place of a name."""
+        at = self.table.get(name)
+        if at is None:
+            at = hash_name(name) & ((1 << self.bits) - 1)
+            if grow and len(self.table) < 2 << self.bits:
+                self.remember(name, at)
+        return at
+
+    def remember(self, name: Any, at: int) -> None:
+        """Keep a name and count it if its place was taken."""
+        self.table[name] = at
+        if self.taken.setdefault(at, name) is not name:
+            self.collisions += 1
+
+    def row(self, x: Mapping[Any, Any], grow: bool) -> Row:
+        """Return one example as coordinates and values; names that meet in one place are summed."""
+        if not isinstance(x, Mapping):
+            return Columns(len(x), False).row(x, False)
+        values = values_of(x)
+        try:
+            idx = np.fromiter(map(self.table.__getitem__, x), np.uint32, len(x))
+        except KeyError:
+            idx = np.fromiter((self.place(name, grow) for name in x), np.uint32, len(x))
+        full = len(self.table) == 2 << self.bits
+        return add_duplicates(idx, values) if self.collisions or full else (idx, values)
+
+    def check(self, rows: Rows) -> None:
+        """Refuse more columns than places."""
+        if rows.names is None and rows.width > 1 << self.bits:
+            raise ValueError(f"X has {rows.width} columns, more than the 2^{self.bits} places of hash_bits={self.bits}")
+
+    def rows(self, rows: Rows, grow: bool) -> Rows:
+        """Put the columns of a frame in their places; those of an array are places already."""
+        if rows.names is None:
+            return rows
+        return replaced(rows, [np.array([self.place(name, grow)], np.uint32) for name in rows.names])
+
+
+def replaced(rows: Rows, places: Sequence[np.ndarray]) -> Rows:
+    """Return dense rows as CSR rows whose columns have moved; a column without a place is left out."""
+    X = rows.arrays[0]
+    keep = [j for j, at in enumerate(places) if len(at)]
+    X, at = X[:, keep], np.array([places[j][0] for j in keep], np.uint32)
+    mask = X != 0.0
+    indptr = np.zeros(len(X) + 1, np.int64)
+    np.cumsum(mask.sum(1), out=indptr[1:])
+    return Rows("csr", (indptr, np.broadcast_to(at, X.shape)[mask], X[mask].astype(np.float64)), rows.n, rows.width)
+
+
+Features = Columns | Names | Hashed

@@ -1,0 +1,32 @@
+"""Stable hashing of feature names: 32-bit MurmurHash3, the same in every process, on every machine, and in Vowpal Wabbit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MASK = 0xFFFFFFFF
+
+
+def murmur3(key: bytes, seed: int = 0) -> int:
+    """Return MurmurHash3 (x86, 32 bit) of the bytes."""
+    h = seed
+    whole = len(key) & ~3
+    for i in range(0, whole, 4):
+        k = int.from_bytes(key[i : i + 4], "little") * 0xCC9E2D51 & MASK
+        k = (k << 15 | k >> 17) * 0x1B873593 & MASK
+        h ^= k
+        h = ((h << 13 | h >> 19) & MASK) * 5 + 0xE6546B64 & MASK
+    if len(key) > whole:
+        k = int.from_bytes(key[whole:], "little") * 0xCC9E2D51 & MASK
+        h ^= (k << 15 | k >> 17) * 0x1B873593 & MASK
+    h ^= len(key)
+    h = (h ^ h >> 16) * 0x85EBCA6B & MASK
+    h = (h ^ h >> 13) * 0xC2B2AE35 & MASK
+    return h ^ h >> 16
+
+
+def hash_name(name: Any) -> int:
+    """Return the hash of a feature name; a whole number is its own hash, as column numbers are."""
+    if isinstance(name, int):
+        return name & MASK
+    return murmur3(name if isinstance(name, bytes) else str(name).encode() if isinstance(name, str) else repr(name).encode())

@@ -1,0 +1,254 @@
+"""What comes in, checked before anything runs: rows become dense or CSR arrays, or an error names the row.
+
+Decisions: NaN and infinity are refused; duplicate column indices of a sparse row are summed, as SciPy does; unsorted ones are
+sorted; integers and booleans become floats; float32 stays float32.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import engine
+
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+class Rows(NamedTuple):
+    """Checked rows: arrays as the drivers take them."""
+
+    layout: str  # "dense" or "csr"
+    arrays: tuple[np.ndarray, ...]  # (X,) or (indptr, indices, data)
+    n: int
+    width: int
+    names: list[str] | None = None  # of the columns, where the input had any
+
+    def cut(self, a: int, b: int) -> Rows:
+        """Return rows a to b."""
+        if a == 0 and b == self.n:
+            return self
+        arrays = (self.arrays[0][a:b],) if self.layout == "dense" else (self.arrays[0][a : b + 1], *self.arrays[1:])
+        return self._replace(arrays=arrays, n=b - a)
+
+    def take(self, order: np.ndarray) -> Rows:
+        """Return the rows in another order."""
+        if self.layout == "dense":
+            return self._replace(arrays=(self.arrays[0][order],), n=len(order))
+        indptr, indices, data = self.arrays
+        sizes = np.diff(indptr)[order]
+        start = np.zeros(len(order) + 1, np.int64)
+        np.cumsum(sizes, out=start[1:])
+        at = np.arange(start[-1]) + np.repeat(indptr[:-1][order] - start[:-1], sizes)
+        return self._replace(arrays=(start, indices[at], data[at]), n=len(order))
+
+    def stored(self) -> np.ndarray:
+        """Return how many coordinates are stored before each row, from 0."""
+        return self.arrays[0] if self.layout == "csr" else np.arange(self.n + 1) * self.width
+
+
+# ---- compiled checks -------------------------------------------------------------------------------------------------
+def scan_dense(v):
+    """Return whether every entry is finite (v - v is 0 then, NaN otherwise, and the sum vectorises)."""
+    total = 0.0
+    for k in range(v.shape[0]):
+        total += v[k] - v[k]
+    return total == 0.0
+
+
+def scan_sparse(indptr, indices, data, d):
+    """Return 0, or which check fails: 1 not finite, 2 a column out of range, 3 columns not increasing within rows."""
+    total = 0.0
+    for k in range(data.shape[0]):
+        total += data[k] - data[k]
+    top = np.uintp(0)
+    for k in range(indices.shape[0]):
+        top = max(top, np.uintp(indices[k]))
+    falls = 0
+    for k in range(1, indices.shape[0]):
+        falls += indices[k] <= indices[k - 1]
+    allowed = 0
+    for i in range(1, indptr.shape[0] - 1):
+        k = indptr[i]
+        if 0 < k < indices.shape[0] and k != indptr[i - 1]:
+            allowed += indices[k] <= indices[k - 1]
+    if total != 0.0:
+        return 1
+    if indices.shape[0] > 0 and top >= np.uintp(d):
+        return 2
+    return 3 if falls != allowed else 0
+
+
+@cache
+def _scanner(fn: Any, interpreting: bool) -> Any:
+    return fn if interpreting else engine.compiled(fn)
+
+
+def where_not_finite(values: np.ndarray) -> tuple[int, str]:
+    """Return the flat position of the first bad entry and its name."""
+    at = int(np.flatnonzero(~np.isfinite(values.ravel()))[0])
+    v = values.ravel()[at]
+    return at, "NaN" if np.isnan(v) else "infinity" if v > 0 else "-infinity"
+
+
+def refuse_not_finite(what: str, row: int, column: Any, found: str) -> None:
+    """Raise the error of an entry that is not a finite number."""
+    at = f"row {row}" + ("" if column is None else f", column {column!r}")
+    raise ValueError(f"{what} contains {found} at {at}; expected finite numbers (no NaN or inf). Fill or drop the row first.")
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------
+def column_names(X: Any) -> list[str] | None:
+    """Return the names of the columns of a frame, None when there are none (or they are not all strings)."""
+    if isinstance(X, np.ndarray) or not (hasattr(X, "columns") or hasattr(X, "column_names")):
+        return None
+    names = list(X.column_names if hasattr(X, "column_names") else X.columns)
+    texts = [isinstance(n, str) for n in names]
+    if all(texts):
+        return names
+    if any(texts):
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but your input has "
+            f"{sorted({type(n).__name__ for n in names})} as feature name / column name types."
+        )
+    return None
+
+
+def as_array(X: Any, names: list[str] | None) -> np.ndarray:
+    """Return a frame or anything array-like as a NumPy array."""
+    if isinstance(X, np.ndarray):
+        return X
+    if hasattr(X, "column_names"):  # Arrow
+        return np.column_stack([np.asarray(X[name].to_numpy()) for name in X.column_names]) if names else np.empty((len(X), 0))
+    if hasattr(X, "to_numpy"):  # pandas, polars
+        return np.asarray(X.to_numpy())
+    return np.asarray(X)
+
+
+def rows(X: Any, dtype: Any) -> Rows:
+    """Return X as checked dense or CSR rows."""
+    if hasattr(X, "tocsr"):
+        return sparse_rows(X, dtype)
+    names = column_names(X)
+    X = as_array(X, names)
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported\n{X}")
+    if X.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead:\narray={X}.\nReshape your data using X.reshape(-1, 1) if it has one "
+            "feature or X.reshape(1, -1) if it is one row."
+        )
+    if X.dtype not in FLOATS or not X.flags.c_contiguous:
+        try:
+            X = np.ascontiguousarray(X, X.dtype if X.dtype in FLOATS else dtype)
+        except (TypeError, ValueError) as e:
+            raise type(e)(f"X must hold numbers: {e}. Encode text and categories first, or learn from dicts of numbers.") from None
+    n, d = X.shape
+    sized(n, d, X.shape)
+    if not _scanner(scan_dense, engine.interpreting())(X.reshape(-1)):
+        at, found = where_not_finite(X)
+        refuse_not_finite("X", at // d, names[at % d] if names else at % d, found)
+    return Rows("dense", (X,), n, d, names)
+
+
+def sparse_rows(X: Any, dtype: Any) -> Rows:
+    """Return a SciPy matrix or array as checked CSR rows."""
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead. Reshape your data to one row per example.")
+    X = X.tocsr()
+    if X.data.dtype.kind == "c":
+        raise ValueError("Complex data not supported")
+    data = X.data if X.data.dtype in FLOATS else X.data.astype(dtype)
+    n, d = X.shape
+    sized(n, d, X.shape)
+    indptr, indices = X.indptr, X.indices
+    unsigned = indices.view(f"u{indices.itemsize}")  # a negative index shows as a huge one
+    fault = _scanner(scan_sparse, engine.interpreting())(indptr, unsigned, data, d)
+    if fault == 1:
+        at, found = where_not_finite(data)
+        refuse_not_finite("X", int(np.searchsorted(indptr, at, side="right")) - 1, int(indices[at]), found)
+    if fault == 2:
+        at = int(np.flatnonzero(unsigned >= d)[0])
+        row = int(np.searchsorted(indptr, at, side="right")) - 1
+        raise ValueError(f"X has column index {indices[at]} in row {row}; expected 0 to {d - 1}")
+    if fault == 3:
+        X = type(X)((data, indices, indptr), shape=X.shape, copy=True)
+        X.sum_duplicates()
+        indptr, unsigned, data = X.indptr, X.indices.view(f"u{X.indices.itemsize}"), X.data
+    return Rows("csr", (indptr, unsigned, data), n, d)
+
+
+def sized(n: int, d: int, shape: tuple[int, ...]) -> None:
+    """Refuse an empty batch."""
+    for k, what in ((n, "sample"), (d, "feature")):
+        if k == 0:
+            raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
+
+
+# ---- targets, weights ------------------------------------------------------------------------------------------------
+def warn(kind: str, message: str) -> None:
+    """Warn in scikit-learn's own category when it is loaded."""
+    category: type[Warning] = UserWarning
+    if "sklearn" in sys.modules:
+        import sklearn.exceptions
+
+        category = getattr(sklearn.exceptions, kind)
+    warnings.warn(message, category, stacklevel=4)
+
+
+def targets(y: Any, n: int, numeric: bool) -> np.ndarray:
+    """Return a checked one-dimensional target."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if hasattr(y, "tocsr"):
+        raise TypeError("Sparse targets are not supported: pass y as a one-dimensional array")
+    if not isinstance(y, np.ndarray):
+        mixed = isinstance(y, (list, tuple)) and len({type(v) for v in y}) > 1
+        y = np.fromiter(y, object, len(y)) if mixed and not numeric and not all_numbers(y) else np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        warn("DataConversionWarning", "A column-vector y was passed when a 1d array was expected.")
+        y = y.ravel()
+    if y.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    if len(y) != n:
+        raise ValueError(f"X and y have inconsistent lengths: {n} rows and {len(y)} targets")
+    if y.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported\n{y}")
+    if numeric:
+        try:
+            y = np.ascontiguousarray(y, np.float64)
+        except (TypeError, ValueError) as e:
+            raise type(e)(f"y must hold numbers for a regression: {e}") from None
+    if y.dtype.kind == "f":
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(y.sum()) and not np.isfinite(y).all():
+                at, found = where_not_finite(y)
+                refuse_not_finite("y", at, None, found)
+    return y
+
+
+def all_numbers(y: Any) -> bool:
+    """Return whether these are all numbers."""
+    return all(isinstance(v, (int, float, np.number, np.bool_)) for v in y)
+
+
+def sample_weights(c: Any, n: int) -> np.ndarray | None:
+    """Return checked weights, None for none."""
+    if c is None:
+        return None
+    c = np.asarray(c, np.float64)
+    c = np.full(n, float(c)) if c.ndim == 0 else np.ascontiguousarray(c)
+    if c.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {c.shape}")
+    if len(c) != n:
+        raise ValueError(f"sample_weight.shape == {c.shape}, expected ({n},)!")
+    if not np.isfinite(c).all():
+        at, found = where_not_finite(c)
+        refuse_not_finite("sample_weight", at, None, found)
+    if (c < 0.0).any():
+        at = int(np.argmax(c < 0.0))
+        raise ValueError(f"sample_weight must not be negative, got {c[at]:g} in row {at}")
+    return c

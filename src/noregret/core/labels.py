@@ -1,0 +1,99 @@
+"""Labels: any hashable values, numbered by first appearance so that the split of a stream into calls does not show.
+
+`classes_` sorts them for the reader; labels that cannot be ordered stay in order of appearance. With two classes there is one
+score: `positive` is the code whose score it is. A first label that is a number not above 0 (0, -1, False) is the negative one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+
+class Labels:
+    """The table of labels."""
+
+    def __init__(self, declared: Iterable[Any] | None = None) -> None:
+        self.values: list[Any] = []
+        self.index: dict[Any, int] = {}
+        self.positive = 0
+        self.declared = declared is not None
+        if declared is not None:
+            for v in ordered([plain(v) for v in declared]):
+                self.add(v)
+            if len(self.values) < 2:
+                raise ValueError(f"classes must name at least two classes, got {self.values}")
+            self.positive = 1
+        self.refresh()
+
+    def add(self, label: Any) -> None:
+        """Register a label at its first appearance."""
+        if label not in self.index:
+            if not self.values and isinstance(label, (bool, int, float)) and label <= 0:
+                self.positive = 1
+            self.index[label] = len(self.values)
+            self.values.append(label)
+
+    def refresh(self) -> None:
+        """Sort the classes for the reader, and find out where a score of 0 falls: to classes_[1]."""
+        self.sorted = ordered(self.values)
+        self.order = [self.index[v] for v in self.sorted]
+        self.tie = 1 if len(self.order) != 2 or self.order[1] == self.positive else -1
+
+    def missing(self, labels: Iterable[Any]) -> list[Any]:
+        """Return the labels not yet known, each once, in order; an error if the classes were declared."""
+        new = [v for v in dict.fromkeys(labels) if v not in self.index]
+        if new and self.declared:
+            raise ValueError(f"y contains the label {new[0]!r}, not in the declared classes {self.sorted}")
+        return new
+
+    def extend(self, labels: Iterable[Any]) -> None:
+        """Register new labels."""
+        for v in labels:
+            self.add(v)
+        self.refresh()
+
+    def early(self) -> Labels:
+        """Return the table as it was when only the first two labels were known."""
+        table = Labels()
+        table.extend(self.values[:2])
+        return table
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def array(self) -> np.ndarray:
+        """Return the labels in order of their codes."""
+        return label_array(self.values)
+
+
+def plain(label: Any) -> Any:
+    """Return a label as a plain Python value that can be a key; NaN and None are no labels."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if not isinstance(label, Hashable):
+        raise TypeError(f"a label must be hashable, got {label!r} of type {type(label).__name__}")
+    if label is None or label != label:
+        raise ValueError(f"a label must be a value, got {label!r} (NaN and None are not labels)")
+    return label
+
+
+def ordered(labels: list[Any]) -> list[Any]:
+    """Return the labels sorted, or as they are when they cannot be ordered."""
+    try:
+        return sorted(labels)
+    except TypeError:
+        return list(labels)
+
+
+def label_array(labels: list[Any]) -> np.ndarray:
+    """Return labels as an array of their own type."""
+    kinds = {type(v) for v in labels}
+    if kinds and (kinds <= {int, float, bool} or kinds == {str}):
+        return np.array(labels)
+    a = np.empty(len(labels), object)
+    for i, v in enumerate(labels):  # one by one: a tuple is a label, not a row
+        a[i] = v
+    return a

@@ -1,0 +1,361 @@
+"""The learner: parameters, verbs and faces common to every task. A subclass with a `step` is an algorithm and is registered."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Self, get_type_hints
+
+import numpy as np
+
+from . import inputs, model_file
+from .features import Columns, Features, Hashed, Names
+from .inputs import Rows
+from .labels import Labels
+from .model import Model
+from .params import Filled, public
+from .rounds import EXAMPLES, MISTAKES, UPDATES, UnitCost
+from .state import Need, needs_of
+
+REGISTRY: dict[str, type[Learner]] = {}
+TEXTS = ("step", "score_row", "share", "shares", "start")  # attributes that are plain functions, not methods
+
+
+class NotLearnedError(ValueError, AttributeError):
+    """A model was asked before it had learned anything."""
+
+
+def not_learned(learner: Learner) -> Exception:
+    """Return the error, in scikit-learn's own class when it is loaded."""
+    kind: type[Exception] = NotLearnedError
+    if "sklearn" in sys.modules:
+        from sklearn.exceptions import NotFittedError
+
+        kind = NotFittedError
+    return kind(f"This {type(learner).__name__} has learned nothing yet: call 'fit', 'partial_fit' or 'learn_one' first.")
+
+
+class Learner:
+    """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
+
+    Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
+    """
+
+    # ---- what an algorithm says about itself -------------------------------------------------------------------------
+    name: ClassVar[str]  # in the registry
+    cite: ClassVar[str] = ""  # key in refs.bib
+    State: ClassVar[Any]
+    Params: ClassVar[Any]
+    step: ClassVar[Callable[..., Any]]  # (s, x, y, p) -> (score before the update, whether it updated)
+    score_row: ClassVar[Callable[..., Any] | None] = None  # (s, x, p) -> score, where it is not the dot product with State[0]
+    share: ClassVar[Callable[..., Any] | None] = None  # (s, f, y, p, tau, x) -> updated: a round that moves several classes
+    shares: ClassVar[Callable[..., Any]] = lambda p: True  # whether these parameters make it so
+    start: ClassVar[Callable[..., Any] | None] = None  # (s, p): a start that is not the fill of the slots
+    by_rows: ClassVar[bool] = False  # a row per class also when there are two
+    merges: ClassVar[str] = "approximate"  # "exact", "approximate" or "none"
+    bound: ClassVar[Any] = None  # the theorem, a Bound
+    overrides: ClassVar[dict[str, Any]] = {}  # other defaults for options; None in a value's place is a default too
+    without: ClassVar[tuple[str, ...]] = ()  # options that have no meaning for it
+    tags: ClassVar[dict[str, dict[str, Any]]] = {}  # scikit-learn's tags where the theory restricts the input
+    task: ClassVar[str] = ""
+
+    # ---- filled in by the class machinery ----------------------------------------------------------------------------
+    options: ClassVar[dict[str, Any]] = {"epochs": 1, "shuffle": False, "seed": 0, "hash_bits": None, "dtype": "float64"}
+    defaults: ClassVar[dict[str, Any]] = {}
+    filled: ClassVar[bool] = False
+    _m: Model
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Register an algorithm, with an __init__ that takes its parameters and the options that apply."""
+        super().__init_subclass__(**kwargs)
+        for text in TEXTS:
+            if inspect.isfunction(cls.__dict__.get(text)):
+                setattr(cls, text, staticmethod(cls.__dict__[text]))
+        if not hasattr(cls, "step") or "name" not in cls.__dict__:
+            return
+        needs = needs_of(cls.State)
+        options = {**cls.options, **cls.overrides}
+        plain = isinstance(needs[0], Need) and needs[0].what in ("vector", "scale")
+        without = {*cls.without, *(() if plain else ("average",))}
+        cls.defaults = {**public(cls.Params), **{k: v for k, v in options.items() if k not in without}}
+        hints = get_type_hints(cls.Params, include_extras=True).values()
+        cls.filled = any(isinstance(m, Filled) for h in hints for m in getattr(h, "__metadata__", ()))
+        key = inspect.Parameter
+        given = [key(k, key.KEYWORD_ONLY, default=v) for k, v in cls.defaults.items()]
+        cls.__signature__ = inspect.Signature(given)  # type: ignore[attr-defined]
+        self = key("self", key.POSITIONAL_OR_KEYWORD)
+
+        def __init__(self: Any, **params: Any) -> None:  # noqa: N807
+            for k in params:
+                if k not in cls.defaults:
+                    raise TypeError(f"{cls.__name__} has no parameter {k!r}; it takes {', '.join(cls.defaults)}")
+            self.__dict__.update({**cls.defaults, **params})
+
+        __init__.__signature__ = inspect.Signature([self, *given])  # type: ignore[attr-defined]
+        cls.__init__ = __init__  # type: ignore[method-assign]
+        REGISTRY[cls.name] = cls
+
+    # ---- input -------------------------------------------------------------------------------------------------------
+    def _model(self) -> Model:
+        if "_m" not in self.__dict__:
+            raise not_learned(self)
+        return self._m
+
+    def _features(self, rows: Rows | None) -> Features:
+        """Return the table of features of a model that begins with these rows, or with a dict."""
+        bias = bool(getattr(self, "fit_intercept", False))
+        if self.hash_bits is not None:
+            return Hashed(self.hash_bits, bias)
+        return Names(bias) if rows is None else Columns(rows.width, bias, rows.names)
+
+    def _check(self, X: Any) -> Rows:
+        """Return X as checked rows that fit the model; nothing changes."""
+        rows = inputs.rows(X, self.dtype)
+        m = self.__dict__.get("_m")
+        if m is not None:
+            self._check_names(m, rows)
+            m.features.check(rows)
+        return rows
+
+    def _place(self, m: Model, rows: Rows, grow: bool) -> Rows:
+        """Return checked rows in the coordinates of the model; new names may join it."""
+        rows = m.features.rows(rows, grow)
+        if grow and m.features.grows:
+            m.widen()
+        return rows
+
+    def _check_names(self, m: Model, rows: Rows) -> None:
+        """Hold a frame to the names of the first one."""
+        known = m.features.names if isinstance(m.features, Columns) else None
+        if known and rows.names is None:
+            what = f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names"
+            inputs.warn("UserWarning", what)
+        elif rows.names is not None and isinstance(m.features, Columns):
+            if known is None:
+                inputs.warn("UserWarning", f"X has feature names, but {type(self).__name__} was fitted without feature names")
+            elif known != rows.names:
+                refuse_names(known, rows.names)
+
+    def _row(self, m: Model, x: Any, grow: bool) -> tuple[np.ndarray, np.ndarray]:
+        idx, values = m.features.row(x, grow)
+        if grow and m.features.grows and (m.features.size > m.dims["feature"] or m.learner.filled):
+            m.widen()
+        return idx, values
+
+    def _scores(self, X: Any) -> np.ndarray:
+        m = self._model()
+        return m.score(stack(m, X) if is_dicts(X) else self._place(m, self._check(X), grow=False))
+
+    # ---- verbs -------------------------------------------------------------------------------------------------------
+    def reset(self) -> Self:
+        """Forget everything learned; parameters stay."""
+        self.__dict__.pop("_m", None)
+        for k in [k for k in self.__dict__ if k.endswith("_") and k not in self.defaults]:
+            del self.__dict__[k]
+        return self
+
+    def clone(self) -> Self:
+        """Return a learner with the same parameters that has learned nothing."""
+        return type(self)(**copy.deepcopy(self.get_params()))
+
+    def _epochs(
+        self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None, epochs: int | None, until: str | None
+    ) -> None:
+        """Run epochs over checked rows."""
+        if until not in (None, "separated"):
+            raise ValueError(f"until must be None or 'separated', got {until!r}")
+        epochs = epochs if epochs is not None else 100 if until and self.epochs == 1 else self.epochs
+        if not (isinstance(epochs, (int, np.integer)) and epochs >= 1):
+            raise ValueError(f"epochs must be a whole number of at least 1, got {epochs!r}")
+        rng = np.random.default_rng(self.seed)
+        for epoch in range(1, epochs + 1):  # noqa: B007
+            before = m.tally[UPDATES]
+            if self.shuffle:
+                order = rng.permutation(rows.n)
+                self._run(m, rows.take(order), y[order], None if c is None else c[order])
+            else:
+                self._run(m, rows, y, c)
+            if until and m.tally[UPDATES] == before:
+                break
+        self.n_epochs_ = epoch
+        if until:
+            self.separated_ = bool(m.tally[UPDATES] == before)
+            if not self.separated_:
+                what = f"{epochs} epochs and still updating: the data may not be separable, or need more epochs"
+                inputs.warn("ConvergenceWarning", what)
+
+    def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> None:
+        """Learn from checked rows in order."""
+        m.learn(rows, y, c)
+
+    def merge(self, other: Learner) -> Self:
+        """Take in what another learner of the same kind has learned (see `merges` for what that means here).
+
+        Weights become their mean by examples seen (parameter mixing; McDonald, Hall, Mann 2010), counters are added, features
+        and classes are united by name.
+        """
+        from .merging import merge
+
+        merge(self, other)
+        return self
+
+    def save(self, path: Any) -> None:
+        """Write everything to a file: parameters, state, counters, labels, features. It resumes bit for bit."""
+        model_file.save(self, path)
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a learner of this class from a file."""
+        loaded = model_file.load(path)
+        if not isinstance(loaded, cls):
+            raise TypeError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
+        return loaded
+
+    # ---- reading back ------------------------------------------------------------------------------------------------
+    @property
+    def state(self) -> Any:
+        """The named arrays of the algorithm."""
+        return self._model().state
+
+    @property
+    def n_seen_(self) -> int:
+        """Examples learned from (those of weight 0 do not count)."""
+        return int(self._model().tally[EXAMPLES])
+
+    @property
+    def n_updates_(self) -> int:
+        """Rounds that changed the weights because of their loss."""
+        return int(self._model().tally[UPDATES])
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Predictions, each made before its update, that were wrong (None counts as wrong)."""
+        return int(self._model().tally[MISTAKES])
+
+    @property
+    def n_features_in_(self) -> int:
+        """Columns of the arrays learned from, or names known."""
+        features = self._model().features
+        return features.size - features.bias if features.width is None else features.width
+
+    @property
+    def feature_names_(self) -> list[Any]:
+        """Names of the features, where names were given; hashed ones as far as remembered."""
+        names = self._model().features.names
+        if names is None:
+            raise AttributeError("feature_names_: the features have no names")
+        return list(names)
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the columns of the frame learned from."""
+        features = self._model().features
+        if not isinstance(features, Columns) or features.names is None:
+            raise AttributeError("feature_names_in_")
+        return np.array(features.names, object)
+
+    @property
+    def hash_collisions_(self) -> int:
+        """Names that share a place with an earlier one (of those remembered)."""
+        features = self._model().features
+        if not isinstance(features, Hashed):
+            raise AttributeError("hash_collisions_: the features are not hashed")
+        return features.collisions
+
+    def _all_weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return (coef, intercept), one row per class or one row."""
+        m = self._model()
+        w = m.weights()
+        if not m.features.bias:
+            return w, np.zeros(len(w))
+        j = m.features.constant
+        return np.delete(w, j, axis=1), w[:, j].copy()
+
+    @classmethod
+    def primal(cls, s: Any, p: Any) -> np.ndarray:
+        """Return the weights of a state as one flat vector, feature by feature."""
+        w = s[0]
+        if isinstance(w, np.ndarray):
+            return w
+        if not hasattr(w, "primal"):
+            raise AttributeError(f"coef_: {cls.__name__} does not answer with one weight vector")
+        found: np.ndarray = w.primal()
+        return found
+
+    @classmethod
+    def costs(cls, given: Mapping[str, Any], labels: Labels) -> Any:
+        """Return how rivals are chosen and the margins asked for."""
+        return UnitCost()
+
+    # ---- scikit-learn, without importing it --------------------------------------------------------------------------
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return {k: getattr(self, k) for k in self.defaults}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; a model that has learned goes on with them."""
+        for k in params:
+            if k not in self.defaults:
+                raise ValueError(f"Invalid parameter {k!r} for estimator {self!r}. Valid parameters are: {list(self.defaults)}.")
+        was = self.get_params()
+        self.__dict__.update(params)
+        if "_m" in self.__dict__ and params:
+            try:
+                self._m.retune(self.get_params())
+            except Exception:
+                self.__dict__.update(was)
+                raise
+        return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803 (scikit-learn's name)
+        changed = (f"{k}={v!r}" for k, v in self.get_params().items() if v is not self.defaults[k] and not same(v, self.defaults[k]))
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_m" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+
+        kind = {"classification": "classifier", "regression": "regressor", "one_class": "outlier_detector"}[self.task]
+        return Tags(
+            estimator_type=kind,
+            target_tags=TargetTags(required=self.task != "one_class"),
+            transformer_tags=None,
+            classifier_tags=ClassifierTags(**self.tags.get("classifier", {})) if kind == "classifier" else None,
+            regressor_tags=RegressorTags(**self.tags.get("regressor", {})) if kind == "regressor" else None,
+            input_tags=InputTags(sparse=True, **self.tags.get("input", {})),
+        )
+
+
+def same(a: Any, b: Any) -> bool:
+    """Return whether two parameter values are equal."""
+    return isinstance(a, type(b)) and not isinstance(a, np.ndarray) and bool(a == b)
+
+
+def is_dicts(X: Any) -> bool:
+    """Return whether a batch is a sequence of named examples."""
+    return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Mapping)
+
+
+def stack(m: Model, X: Iterable[Mapping[Any, Any]]) -> Rows:
+    """Return named examples as CSR rows; unknown names are left out."""
+    found = [m.features.row(x, False) for x in X]
+    indptr = np.zeros(len(found) + 1, np.int64)
+    np.cumsum([len(idx) for idx, _ in found], out=indptr[1:])
+    return Rows("csr", (indptr, np.concatenate([i for i, _ in found]), np.concatenate([v for _, v in found])), len(found), 0)
+
+
+def refuse_names(known: list[str], given: list[str]) -> None:
+    """Raise the error of a frame whose columns are not those of the first one, as scikit-learn words it."""
+    message = "The feature names should match those that were passed during fit.\n"
+    unseen, missing = sorted(set(given) - set(known)), sorted(set(known) - set(given))
+    if unseen:
+        message += "Feature names unseen at fit time:\n" + "".join(f"- {n}\n" for n in unseen[:5])
+    if missing:
+        message += "Feature names seen at fit time, yet now missing:\n" + "".join(f"- {n}\n" for n in missing[:5])
+    if not unseen and not missing:
+        message += "Feature names must be in the same order as they were in fit.\n"
+    raise ValueError(message)

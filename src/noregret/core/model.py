@@ -1,0 +1,222 @@
+"""A model: what learning makes. The state, its sizes, the tables of features and labels, the tally; made at the first example."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import engine
+from .drivers import Drivers, Job, drivers, flatten
+from .features import Features
+from .inputs import Rows
+from .labels import Labels
+from .params import resolve
+from .rounds import EXAMPLES, SEEN, TIE, UnitCost
+from .state import Slot, describe, leaves, settle, tmap
+from .votes import Voted
+
+if TYPE_CHECKING:
+    from .learner import Learner
+
+Dims = dict[str, int]
+
+
+class Model:
+    """The one code path: all learning ends in `learn` or `learn_row`, all predicting in `score` or `score_row`."""
+
+    def __init__(self, learner: Learner, features: Features, labels: Labels | None) -> None:
+        self.learner = type(learner)
+        self.given = learner.get_params()
+        self.features = features
+        self.labels = labels
+        self.dtype = np.dtype(self.given["dtype"])
+        self.params = resolve(self.learner.Params, self.given, features.size)
+        self.spec = describe(self.learner.State, self.params, bool(self.given.get("average", False)))
+        self.cost: Any = UnitCost()
+        self.many = False
+        self.tally = np.zeros(5, np.int64)
+        self.dims: Dims = {"feature": max(features.size, 1), "class": 1, "slot": 0, "cell": 0, "two": 2}
+        self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
+        if self.learner.start is not None:
+            self.learner.start(self.state, self.params)
+        if labels is not None:
+            self.relabel()
+        self.refresh()
+
+    # ---- sizes -------------------------------------------------------------------------------------------------------
+    def refresh(self) -> None:
+        """Arrays were replaced: new flat arguments, one-row buffers and drivers follow."""
+        found: list[tuple[str, Any]] = []
+        slots: list[tuple[str, Any]] = []
+        flatten(self.state, "s", found, {})
+        flatten(self.spec, "s", slots, {})
+        self.scratch = [i for i, (_, s) in enumerate(slots) if isinstance(s, Slot) and s.scratch]
+        flatten(self.params, "p", found, {})
+        flatten(self.cost, "r", found, {})
+        self.args = [v for _, v in found]
+        if self.features.bias:
+            self.args.append(np.uintp(self.features.constant))
+        self.loops: dict[tuple[str, bool], Drivers] = {}
+        K = self.dims["class"]
+        self.work = np.zeros((2, K))
+        self.one = (np.zeros(2, np.int64), np.zeros(1, np.int64 if self.many else np.float64), np.zeros((1, K)))
+
+    def resize(self, **sizes: int) -> None:
+        """Grow features, classes or kept rows."""
+        dims = {**self.dims, **sizes}
+        if dims != self.dims:
+            self.state = tmap(lambda slot, a: slot.grow(a, self.dims, dims), self.spec, self.state)
+            self.dims = dims
+            self.refresh()
+
+    def widen(self) -> None:
+        """Make room for new names, with as much to spare."""
+        size = self.features.size
+        if size > self.dims["feature"]:
+            self.resize(feature=max(size, 2 * self.dims["feature"]))
+        if self.learner.filled:
+            self.params = resolve(self.learner.Params, self.given, size)
+            self.refresh()
+
+    def retune(self, given: dict[str, Any]) -> None:
+        """Take new parameters for what is still to come."""
+        params = resolve(self.learner.Params, given, self.features.size)
+        spec = describe(self.learner.State, params, bool(given.get("average", False)))
+        if tmap(lambda slot: slot, spec) != tmap(lambda slot: slot, self.spec) or np.dtype(given["dtype"]) != self.dtype:
+            raise ValueError("these parameters need another kind of state: call reset() first, or make a new learner")
+        self.given, self.params = given, params
+        if self.many and self.labels is not None:
+            self.cost = self.learner.costs(given, self.labels)
+        self.refresh()
+
+    # ---- classes -----------------------------------------------------------------------------------------------------
+    def relabel(self) -> None:
+        """The labels changed, or are there for the first time: a row of weights for each, if there are many."""
+        labels = self.labels
+        if labels is None or (self.many and self.dims["class"] == len(labels)):
+            return
+        if not self.many:
+            self.tally[TIE] = labels.tie
+            if labels.declared:
+                self.tally[SEEN] = 3
+        if self.many or len(labels) > 2 or self.learner.by_rows or self.given.get("cost") is not None:
+            self.spread()
+
+    def spread(self) -> None:
+        """Go from one score to a row per class (what was learned is kept), or add rows."""
+        labels = self.labels
+        assert labels is not None
+        first = not self.many
+        fresh = self.tally[EXAMPLES] == 0
+        self.many = True
+        grown = {**self.dims, "class": max(len(labels), 1)}
+        self.state = tmap(lambda slot, a: slot.grow(a, self.dims, grown), self.spec, self.state)
+        self.dims = grown
+        if first:
+            if not fresh:
+                tmap(lambda slot, a: slot.split(a, grown, labels.positive), self.spec, self.state)
+                settle(self.state)
+            self.tally[SEEN] = len(labels) if labels.declared else 0 if fresh else 2
+        self.cost = self.learner.costs(self.given, labels)
+        self.refresh()
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+    def loop(self, layout: str, weighted: bool) -> Drivers:
+        """Return the drivers for a layout; numba is imported here, at first use."""
+        found = self.loops.get((layout, weighted))
+        if found is None:
+            cls = self.learner
+            share = cls.share if self.many and cls.share is not None and cls.shares(self.params) else None
+            job = Job(
+                cls.name,
+                cls.step,
+                cls.score_row,
+                share,
+                self.state,
+                self.params,
+                self.cost,
+                self.labels is not None,
+                self.many,
+                self.features.bias,
+            )
+            found = self.loops[layout, weighted] = drivers(job, layout, weighted)
+        return found
+
+    def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
+        """Predict, then learn, on each row in order; return the scores from before each update."""
+        out = np.empty((rows.n, self.dims["class"]))
+        a = 0
+        while a < rows.n:
+            b = self.room(rows, a)
+            weights = () if c is None else (c[a:b],)
+            chunk = rows.cut(a, b).arrays
+            try:
+                self.loop(rows.layout, c is not None).learn(*self.args, *chunk, *weights, y[a:b], self.tally, self.work, out[a:b])
+            except Exception as e:
+                raise engine.plainly(e, self.learner.step) from None
+            a = b
+        return out
+
+    def learn_row(self, idx: np.ndarray, values: np.ndarray, y: float, c: float = 1.0) -> np.ndarray:
+        """Do the same with one sparse row, without allocating."""
+        indptr, target, out = self.one
+        indptr[1] = len(idx)
+        target[0] = y
+        if c != 1.0 or isinstance(self.state[0], Voted):
+            rows = Rows("csr", (indptr, idx, values), 1, 0)
+            return self.learn(rows, target, None if c == 1.0 else np.array([c]))[0]
+        loop = self.loops.get(("csr", False)) or self.loop("csr", False)
+        try:
+            loop.learn(*self.args, indptr, idx, values, target, self.tally, self.work, out)
+        except Exception as e:
+            raise engine.plainly(e, self.learner.step) from None
+        return out[0]
+
+    def score(self, rows: Rows) -> np.ndarray:
+        """Return the scores; nothing changes, in any number of threads."""
+        args = self.args
+        if self.scratch:
+            args = list(args)
+            for i in self.scratch:
+                args[i] = np.zeros_like(args[i])
+        out = np.empty((rows.n, self.dims["class"]))
+        self.loop(rows.layout, False).predict(*args, *rows.arrays, out)
+        return out
+
+    def score_row(self, idx: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return the scores of one sparse row."""
+        return self.score(Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0))[0]
+
+    def room(self, rows: Rows, a: int) -> int:
+        """Return up to which row to run before a state that keeps rows must grow."""
+        w = self.state[0]
+        if not isinstance(w, Voted):
+            return rows.n
+        used, stored = w.size, rows.stored()
+        cells = stored[a:] - stored[a] + np.arange(rows.n - a + 1) * int(self.features.bias)
+        fit = int(np.searchsorted(cells, self.dims["cell"] - used[1], side="right")) - 1
+        b = a + min(fit, self.dims["slot"] - int(used[0]), rows.n - a)
+        if b > a:
+            return b
+        self.resize(slot=max(64, 2 * self.dims["slot"]), cell=max(1024, 2 * self.dims["cell"], int(used[1] + cells[1])))
+        return self.room(rows, a)
+
+    # ---- reading -----------------------------------------------------------------------------------------------------
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return every array of the state that has a meaning between rounds, by its dotted path."""
+        return {path: a for path, slot, a in leaves(self.spec, self.state) if not slot.scratch}
+
+    def weights(self) -> np.ndarray:
+        """Return the primal weights, one row per class (or one row), over the coordinates in use."""
+        w = self.learner.primal(self.state, self.params)
+        return w.reshape(-1, self.dims["class"])[: self.features.size].T.astype(np.float64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in ("args", "loops", "one", "scratch", "work")}
+
+    def __setstate__(self, d: dict[str, Any]) -> None:
+        self.__dict__.update(d)
+        self.tally = np.array(self.tally)
+        self.state = tmap(lambda _, a: np.array(a), self.spec, self.state)  # a memory map is read-only
+        self.refresh()

@@ -1,0 +1,97 @@
+"""Parameters: a NamedTuple of numbers and parts, with a range for each number, checked when learning begins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, get_type_hints
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers a parameter may take; `ends` says which ends belong to it."""
+
+    low: float
+    high: float
+    ends: str = "()"
+
+    def check(self, name: str, value: Any) -> float:
+        """Return the value as a float, or say what was expected and what came."""
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name} must be a number in {self}, got {value!r}") from None
+        above = number >= self.low if self.ends[0] == "[" else number > self.low
+        below = number <= self.high if self.ends[1] == "]" else number < self.high
+        if not (above and below) or isinstance(value, (str, bool)):
+            raise ValueError(f"{name} must be in {self}, got {value!r}")
+        return number
+
+    def __str__(self) -> str:
+        return f"{self.ends[0]}{self.low:g}, {self.high:g}{self.ends[1]}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A parameter that is a part: by name from a table, or the part itself.
+
+    Fields of the part that the Params also have (`eta`, `radius`, `epsilon`, ...) are taken from there.
+    """
+
+    table: dict[Any, Any]
+    custom: Callable[[Any], Any] | None = None  # makes a part of a function of the user's own
+
+    def check(self, name: str, value: Any, given: dict[str, Any]) -> Any:
+        """Return the part."""
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return value
+        if self.custom is not None and callable(value):
+            return self.custom(value)
+        try:
+            part = self.table[value]
+        except (KeyError, TypeError):
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, self.table))}, got {value!r}") from None
+        return part(**{f: given[f] for f in part._fields if f in given})
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A parameter the learner fills in: d, the number of coordinates in use."""
+
+
+Positive = Annotated[float, Range(0.0, math.inf)]
+NonNegative = Annotated[float, Range(0.0, math.inf, "[)")]
+Fraction = Annotated[float, Range(0.0, 1.0)]
+Share = Annotated[float, Range(0.0, 1.0, "(]")]
+AboveOne = Annotated[float, Range(1.0, math.inf)]
+Exponent = Annotated[float, Range(2.0, 1e3, "[]")]
+Real = Annotated[float, Range(-math.inf, math.inf)]
+Optional = Annotated[Any, Range(0.0, math.inf)]  # None, or a positive number
+Switch = Annotated[bool, "switch"]
+Width = Annotated[float, Filled()]
+
+
+def resolve(Params: Any, given: dict[str, Any], width: int) -> Any:
+    """Return the Params a kernel sees: every number in its range, every choice made. Raises before anything is learned."""
+    hints = get_type_hints(Params, include_extras=True)
+    marks = {f: getattr(hints[f], "__metadata__", (None,))[0] for f in Params._fields}
+    values: dict[str, Any] = {}
+    for f, mark in marks.items():
+        if isinstance(mark, Filled):
+            values[f] = float(width)
+        elif isinstance(mark, Range):
+            values[f] = 0.0 if given[f] is None and hints[f] == Optional else mark.check(f, given[f])
+        elif not isinstance(mark, Choice):
+            values[f] = bool(given[f])
+    for f, mark in marks.items():
+        if isinstance(mark, Choice):
+            values[f] = mark.check(f, given[f], {**given, **values})
+    return Params(**values)
+
+
+def public(Params: Any) -> dict[str, Any]:
+    """Return the parameters a user may set, with their defaults."""
+    hints = get_type_hints(Params, include_extras=True)
+    filled = {f for f in Params._fields if isinstance(getattr(hints[f], "__metadata__", (None,))[0], Filled)}
+    return {f: Params._field_defaults[f] for f in Params._fields if f not in filled}

@@ -1,0 +1,161 @@
+"""What a state is: a tree of NamedTuples with arrays for leaves, described by a tree of Slots of the same shape.
+
+An algorithm's State says what it *needs* of each field (Weights, Scalable, Measured, ...); `describe` turns needs into concrete
+kinds once the parameters are known. From the description alone come allocation, growth (features, classes, kept rows), the
+step from two classes to more, saving and merging.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, get_type_hints
+
+import numpy as np
+
+from .votes import Voted
+from .weights import Averaged, Linked, Normed, Scaled
+
+Dims = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One array of a state: its axes, what an unseen cell holds, and what happens to it when classes or models come together."""
+
+    axes: tuple[str, ...] = ("feature", "class")  # () is one cell
+    fill: float = 0.0
+    dtype: Any = float  # float: the model's own dtype
+    promote: str = "half"  # from one score to a row per class: "half" (w/2, -w/2), "mirror" (w, -w), "copy"
+    merge: str = "mean"  # of two models: "mean" (by examples seen), "sum", "max", "keep"
+    scratch: bool = False  # no meaning between rounds: not saved, fresh for each call that predicts
+
+    def shape(self, dims: Dims) -> tuple[int, ...]:
+        """Return the shape for these sizes."""
+        return tuple(dims[a] for a in self.axes) or (1,)
+
+    def _flat(self, a: np.ndarray) -> np.ndarray:
+        return a.reshape(-1) if self.axes == ("feature", "class") else a
+
+    def new(self, dims: Dims, dtype: Any) -> np.ndarray:
+        """Allocate."""
+        dtype = dtype if self.dtype is float else self.dtype
+        a = np.zeros(self.shape(dims), dtype) if self.fill == 0.0 else np.full(self.shape(dims), self.fill, dtype)
+        return self._flat(a)
+
+    def view(self, a: np.ndarray, dims: Dims) -> np.ndarray:
+        """Return the array with its axes apart."""
+        return a.reshape(self.shape(dims))
+
+    def grow(self, a: np.ndarray, old: Dims, dims: Dims) -> np.ndarray:
+        """Make room; new cells hold the fill."""
+        if self.shape(old) == self.shape(dims):
+            return a
+        b = self.new(dims, a.dtype)
+        self.view(b, dims)[tuple(slice(n) for n in self.shape(old))] = self.view(a, old)
+        return b
+
+    def split(self, a: np.ndarray, dims: Dims, positive: int) -> None:
+        """Turn the one score of two classes (now in row 0) into a row for each of them."""
+        if "class" in self.axes and not self.scratch:
+            rows = np.moveaxis(self.view(a, dims), self.axes.index("class"), 0)
+            if self.promote == "half":
+                rows[0] *= 0.5
+            rows[1] = rows[0] if self.promote == "copy" else -rows[0]
+            if positive == 1:
+                rows[[0, 1]] = rows[[1, 0]]
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a step does with a field that is a weight vector."""
+
+    what: str
+
+
+Weights = Annotated[Any, Need("vector")]  # dot, add
+Scalable = Annotated[Any, Need("scale")]  # and scale
+Measured = Annotated[Any, Need("norm")]  # and sqnorm
+Dual = Annotated[Any, Need("link")]  # dot, add in the geometry of the parameter p
+DualMeasured = Annotated[Any, Need("link norm")]  # and scale, sqnorm
+Mean = Annotated[Any, Need("mean")]  # Scalable, answering with the mean of all vectors
+Vote = Annotated[Any, Need("vote")]  # Scalable, answering by the vote of all vectors
+Logs = Annotated[Any, Slot(promote="mirror")]  # logarithms of multiplicative weights, read by coordinate
+PerClass = Annotated[Any, Slot(("class",), dtype=np.float64, promote="copy")]
+Number = Annotated[Any, Slot((), dtype=np.float64)]
+Count = Annotated[Any, Slot((), dtype=np.int64, merge="sum")]
+
+ORDER = ["vector", "scale", "norm"]
+ONE = Slot((), 1.0, np.float64, merge="keep")
+ZERO = Slot((), 0.0, np.float64, merge="keep")
+AGE = Slot((), 0.0, np.int64, merge="keep")
+
+
+def describe(State: Any, params: Any, average: bool) -> Any:
+    """Return the tree of Slots of a State under these parameters."""
+    parts = [v.needs for v in params if hasattr(v, "needs")]  # a projection may need more of the weights than the step does
+
+    def kind(need: Any) -> Any:
+        if isinstance(need, Slot):
+            return need
+        what = need.what
+        if what.startswith("link"):
+            if params.p != 2.0:
+                return Linked(Slot(), ONE, ZERO, AGE, params.p)
+            what = "norm" if what == "link norm" else "vector"
+        if what == "mean" or average:
+            if parts:
+                raise ValueError("average=True does not go with a projection: the mean of projected vectors is not what is projected")
+            return Averaged(Slot(), Slot(merge="sum"), ONE, ZERO, Slot((), 1.0, np.float64, merge="sum"))
+        if what == "vote":
+            row, tmp = Slot(("slot", "class"), dtype=np.float64), Slot(("class",), dtype=np.float64, scratch=True)
+            return Voted(
+                Slot(),
+                ONE,
+                Slot(("cell",), dtype=np.uint32),
+                Slot(("cell",), dtype=np.float64),
+                Slot(("slot",), dtype=np.int64),
+                row,
+                Slot(("slot",), dtype=np.int64),
+                Slot(("two",), dtype=np.int64),
+                Slot(("feature",), dtype=np.float64, scratch=True),
+                tmp,
+            )
+        what = max([what, *parts], key=ORDER.index)
+        return {"vector": Slot(), "scale": Scaled(Slot(), ONE), "norm": Normed(Slot(), ONE, ZERO, AGE)}[what]
+
+    return State(*(kind(need) for need in needs_of(State)))
+
+
+def needs_of(State: Any) -> list[Any]:
+    """Return the Need or Slot of each field of a State."""
+    hints = get_type_hints(State, include_extras=True)
+    return [hints[f].__metadata__[0] for f in State._fields]
+
+
+def tmap(fn: Callable[..., Any], spec: Any, *trees: Any) -> Any:
+    """Apply fn(slot, leaf, ...) over described trees; what is not described stays as it is."""
+    if isinstance(spec, Slot):
+        return fn(spec, *trees)
+    if isinstance(spec, tuple):
+        return type(spec)(*(tmap(fn, s, *(t[i] for t in trees)) for i, s in enumerate(spec)))
+    return spec
+
+
+def leaves(spec: Any, tree: Any, path: str = "") -> list[tuple[str, Slot, np.ndarray]]:
+    """Return (dotted path, slot, array) of every array of a state."""
+    if isinstance(spec, Slot):
+        return [(path, spec, tree)]
+    if isinstance(spec, tuple):
+        fields = zip(spec._fields, spec, tree, strict=True)  # type: ignore[attr-defined]
+        return [leaf for f, s, t in fields for leaf in leaves(s, t, f"{path}.{f}" if path else f)]
+    return []
+
+
+def settle(tree: Any) -> None:
+    """Bring every kind of a state to its settled form: multipliers put in, tracked sums computed."""
+    if isinstance(tree, tuple):
+        for node in tree:
+            settle(node)
+        if hasattr(tree, "settle"):
+            tree.settle()

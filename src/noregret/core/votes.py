@@ -1,0 +1,153 @@
+"""Voted weights: learn with the last vector, answer by the vote of all of them (Freund, Schapire 1999).
+
+The vectors are prefix sums of the examples added, so only those are kept, as ragged sparse rows: memory and the cost of an
+answer grow with the non-zeros of the rounds that moved w. A multiplier common to a prefix does not change a vote.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numpy import ndarray
+
+from .examples import Block, Pair, item, nnz
+from .weights import add, answer, answers, dot, fold, rescale, scale, scores, tick
+from .words import word
+
+
+class Voted(NamedTuple):
+    """w = c u, and every vector it ever was."""
+
+    u: ndarray
+    c: ndarray
+    idx: ndarray  # (cell,) coordinates of the kept rows, one row after the other
+    val: ndarray  # (cell,) their values
+    end: ndarray  # (slot,) where each row ends
+    alpha: ndarray  # (slot, class) its coefficients
+    votes: ndarray  # (slot,) rounds survived by the vector it made
+    size: ndarray  # rows kept, cells used
+    z: ndarray  # (feature,) scratch: the row at hand, dense
+    g: ndarray  # (class,) scratch: the scores of one vector
+
+    def settle(self) -> None:
+        """Put the multiplier in."""
+        self.u[:] = self.c[0] * self.u
+        self.alpha[:] = self.c[0] * self.alpha
+        self.c[0] = 1.0
+
+
+@word
+def keep(w, a, x):
+    """Append the row under x with coefficient a."""
+
+
+@keep.on(Voted)
+def _(w, a, x):
+    n = w.size[1]
+    for k in range(nnz(x)):
+        j, v = item(x, k)
+        w.idx[n + k] = j
+        w.val[n + k] = v
+    i = w.size[0]
+    w.end[i] = n + nnz(x)
+    w.alpha[i, :] = 0.0
+    w.alpha[i, 0] = a
+    w.votes[i] = 0
+    w.size[0] += 1
+    w.size[1] = w.end[i]
+
+
+@keep.on(Voted, object, Block)
+def _(w, a, x):
+    keep(w, 0.0, x.x)
+    w.alpha[w.size[0] - 1, x.c] = a
+
+
+@keep.on(Voted, object, Pair)
+def _(w, a, x):
+    keep(w, 0.0, x.x)
+    w.alpha[w.size[0] - 1, x.a] = a
+    w.alpha[w.size[0] - 1, x.b] = -a
+
+
+@dot.on(Voted)
+def _(w, x):
+    return w.c[0] * dot(w.u, x)
+
+
+@scores.on(Voted)
+def _(w, x, out):
+    scores(w.u, x, out)
+    rescale(out, w.c[0])
+
+
+@add.on(Voted)
+def _(w, a, x):
+    add(w.u, a / w.c[0], x)
+    keep(w, a / w.c[0], x)
+
+
+@scale.on(Voted)
+def _(w, c):
+    old = w.c[0] * c
+    w.c[0] = old
+    fold(w.u, w.c)
+    if w.c[0] != old:
+        for i in range(w.size[0]):
+            for k in range(w.alpha.shape[1]):
+                w.alpha[i, k] *= old
+
+
+@tick.on(Voted)
+def _(w):
+    if w.size[0] > 0:
+        w.votes[w.size[0] - 1] += 1
+
+
+def lay_out(w, x):
+    """Write the row densely into z."""
+    for k in range(nnz(x)):
+        j, v = item(x, k)
+        w.z[j] = v
+
+
+def clear(w, x):
+    """Undo lay_out."""
+    for k in range(nnz(x)):
+        j, _ = item(x, k)
+        w.z[j] = 0.0
+
+
+def meet(w, i):
+    """Return <kept row i, row at hand>."""
+    f = 0.0
+    for k in range(w.end[i - 1] if i > 0 else 0, w.end[i]):
+        f += w.val[k] * w.z[w.idx[k]]
+    return f
+
+
+@answer.on(Voted)
+def _(w, x):
+    lay_out(w, x)
+    f, total = 0.0, 0.0
+    for i in range(w.size[0]):
+        f += w.alpha[i, 0] * meet(w, i)
+        total += w.votes[i] if f >= 0.0 else -w.votes[i]
+    clear(w, x)
+    return total
+
+
+@answers.on(Voted)
+def _(w, x, out):
+    lay_out(w, x)
+    w.g[:] = 0.0
+    out[:] = 0.0
+    for i in range(w.size[0]):
+        f = meet(w, i)
+        best = 0
+        for c in range(out.shape[0]):
+            w.g[c] += w.alpha[i, c] * f
+            if w.g[c] > w.g[best]:
+                best = c
+        out[best] += w.votes[i]
+    clear(w, x)

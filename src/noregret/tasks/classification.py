@@ -1,0 +1,345 @@
+"""Classification: two classes are one score; the third makes a row of weights per class, and every later round a Pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..core import inputs
+from ..core.engine import reach
+from ..core.examples import required
+from ..core.inputs import Rows
+from ..core.labels import Labels, label_array, plain
+from ..core.learner import Learner, is_dicts
+from ..core.model import Model
+from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
+
+COSTS = {"cost": None, "mode": "max_loss", "margin": "sqrt_cost"}
+
+
+class Classifier(Learner):
+    """A learner of labels: any hashable values, known beforehand (`classes`) or met on the way."""
+
+    task: ClassVar[str] = "classification"
+    _estimator_type = "classifier"
+    options: ClassVar[dict[str, Any]] = {
+        "fit_intercept": True,
+        "average": False,
+        "classes": None,
+        "class_weight": None,
+        **COSTS,
+        **Learner.options,
+    }
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Costs are for steps that ask for the required margin."""
+        if "step" in cls.__dict__ and required not in reach([cls.__dict__["step"]], ())[0]:
+            cls.without = (*cls.without, *COSTS)
+        super().__init_subclass__(**kwargs)
+
+    # ---- learning ----------------------------------------------------------------------------------------------------
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows in order. New classes may appear at any time unless `classes` were declared."""
+        if is_dicts(X):
+            return self._learn_dicts(X, y, classes, sample_weight)
+        rows = self._check(X)
+        y = discrete(inputs.targets(y, rows.n, numeric=False))
+        c = self._weigh(y, inputs.sample_weights(sample_weight, rows.n), balance=False)
+        m = self._m if "_m" in self.__dict__ else self._start(rows, classes)
+        self._check_classes(m, classes)
+        rows, y, c = without_zeros(rows, y, c)
+        if rows.n:
+            codes = self._codes(m, y)
+            self._run(m, self._place(m, rows, grow=True), codes, c)
+            self._m = m
+        return self
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None
+    ) -> Self:
+        """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
+        rows = inputs.rows(X, self.dtype)
+        y = discrete(inputs.targets(y, rows.n, numeric=False))
+        c = self._weigh(y, inputs.sample_weights(sample_weight, rows.n), balance=True)
+        rows, y, c = without_zeros(rows, y, c)
+        labels = distinct(y)[0]
+        if len(labels) < 2:
+            raise ValueError(f"a classifier needs at least two classes to fit, the data have one class: {labels}")
+        m = self._start(rows, self.classes if self.classes is not None else labels)
+        codes = self._codes(m, y)
+        self._epochs(m, self._place(m, rows, grow=True), codes, c, epochs, until)
+        self._m = m
+        return self
+
+    def _start(self, rows: Rows | None, classes: Any) -> Model:
+        """Return a new model."""
+        classes = classes if classes is not None else self.classes
+        m = Model(self, self._features(rows), Labels(classes))
+        if rows is not None:
+            m.features.check(rows)
+        return m
+
+    def _check_classes(self, m: Model, classes: Any) -> None:
+        """Refuse other classes than those declared first."""
+        if classes is not None:
+            labels, wanted = m.labels, Labels(classes)
+            assert labels is not None
+            if not (labels.declared and wanted.sorted == labels.sorted):
+                raise ValueError(f"classes={wanted.sorted} differ from those of the first call: {labels.sorted}")
+
+    def _codes(self, m: Model, y: np.ndarray) -> np.ndarray:
+        """Return the labels as numbers, registering new ones in order of first appearance."""
+        labels = m.labels
+        assert labels is not None
+        if y.dtype.kind in "biuf" and len(labels) == 2:  # the common case, without sorting
+            second = y == labels.values[1]
+            if (second | (y == labels.values[0])).all():
+                return second.astype(np.int64)
+        values, inverse = distinct(y)
+        labels.extend(labels.missing(values))
+        return np.array([labels.index[v] for v in values], np.int64)[inverse]
+
+    def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> None:
+        """Learn from coded rows: two classes up to the first sight of a third, so that the split into calls does not show."""
+        labels = m.labels
+        assert labels is not None
+        a = 0
+        if not m.many:
+            a = rows.n if len(labels) < 3 else int(np.argmax(y >= 2))
+            m.tally[TIE] = labels.tie if len(labels) < 3 else labels.early().tie
+            if a:
+                signs = np.where(y[:a] == labels.positive, 1.0, -1.0)
+                m.learn(rows.cut(0, a), signs, None if c is None else c[:a])
+        if a < rows.n:
+            m.relabel()
+            m.learn(rows.cut(a, rows.n), y[a:], None if c is None else c[a:])
+
+    def _weigh(self, y: np.ndarray, c: np.ndarray | None, balance: bool) -> np.ndarray | None:
+        """Return sample weights times class weights."""
+        given = getattr(self, "class_weight", None)
+        if given is None:
+            return c
+        values, inverse = distinct(y)
+        if isinstance(given, str):
+            if given != "balanced" or not balance:
+                raise ValueError(
+                    f"class_weight={given!r} is not supported for {'fit' if balance else 'partial_fit'}: pass a dict of label: weight"
+                    + (" ('balanced' needs all labels at once, so it works in fit only)" if given == "balanced" else "")
+                )
+            per = len(y) / (len(values) * np.bincount(inverse))
+        else:
+            per = np.array([class_weight_of(given, v) for v in values])
+        return per[inverse] if c is None else per[inverse] * c
+
+    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> Any:
+        """Learn one example with weight w; return the label predicted before (None when no class was known)."""
+        y = plain(y)
+        m = self._m if "_m" in self.__dict__ else None
+        labels = m.labels if m is not None else None
+        if m is None or labels is None or y not in labels.index or w != 1.0 or getattr(self, "class_weight", None) is not None:
+            return self._learn_slowly(x, y, w)
+        idx, values = self._row(m, x, grow=True)
+        if m.many:
+            return self._answer(m, m.learn_row(idx, values, labels.index[y]))
+        sign = 1.0 if labels.index[y] == labels.positive else -1.0
+        known = m.tally[SEEN]
+        return self._answer(m, m.learn_row(idx, values, sign), known)
+
+    def _learn_slowly(self, x: Any, y: Any, w: float) -> Any:
+        """Learn one example that may be the first, bring a new label or carry a weight."""
+        c = self._weigh(label_array([y]), inputs.sample_weights(w, 1), balance=False)
+        m = self._m if "_m" in self.__dict__ else self._start(None if isinstance(x, Mapping) else one_row(x), None)
+        labels = m.labels
+        assert labels is not None
+        labels.missing([y])
+        before = None
+        if m.tally[SEEN] or labels.declared:
+            before = self._answer(m, m.score_row(*m.features.row(x, False)))
+        m.features.row(x, False)  # all checks pass before anything changes
+        if c is not None and c[0] == 0.0:
+            return before
+        labels.extend(labels.missing([y]))
+        idx, values = self._row(m, x, grow=True)
+        rows = Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0)
+        self._run(m, rows, np.array([labels.index[y]]), None if c is None or c[0] == 1.0 else c)
+        self._m = m
+        return before
+
+    def _learn_dicts(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        """Learn from a list of named examples, one by one."""
+        y = inputs.targets(y, len(X), numeric=False)
+        c = inputs.sample_weights(sample_weight, len(X))
+        values = [plain(v) for v in discrete(y).tolist()]
+        for x in X:
+            (self._m.features if "_m" in self.__dict__ else self._features(None)).row(x, False)
+        if "_m" not in self.__dict__:
+            m = self._start(None, classes)
+            assert m.labels is not None
+            m.labels.missing(values)
+            self._m = m
+        elif self._m.labels is not None:
+            self._m.labels.missing(values)
+        for i, x in enumerate(X):
+            self.learn_one(x, values[i], 1.0 if c is None else float(c[i]))
+        return self
+
+    # ---- answering ---------------------------------------------------------------------------------------------------
+    def predict_one(self, x: Any) -> Any:
+        """Return the label of one example."""
+        m = self._model()
+        return self._answer(m, m.score_row(*m.features.row(x, False)))
+
+    def _answer(self, m: Model, f: np.ndarray, known: int | None = None) -> Any:
+        """Return the label of one row of scores."""
+        labels = m.labels
+        assert labels is not None
+        seen = int(m.tally[SEEN] if known is None else known)
+        if seen == 0:
+            return None
+        if m.many:
+            return labels.values[int(np.argmax(f[:seen]))]
+        s = f[0] if seen == 3 else 1.0 if seen == 1 else -1.0
+        up = s > 0.0 or (s == 0.0 and m.tally[TIE] > 0)
+        return labels.values[labels.positive if up else 1 - labels.positive]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label of each row."""
+        f = self._scores(X)
+        m = self._m
+        labels = m.labels
+        assert labels is not None
+        seen = int(m.tally[SEEN])
+        if m.many:
+            pick = np.argmax(f[:, :seen], axis=1)
+        else:
+            s = f[:, 0] if seen == 3 else np.full(len(f), 1.0 if seen == 1 else -1.0)
+            up = (s > 0.0) | ((s == 0.0) & (m.tally[TIE] > 0))
+            pick = np.where(up, labels.positive, 1 - labels.positive)
+        return labels.array()[pick]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return a score per class in the order of `classes_`; with two classes one score, above 0 for the second."""
+        f = self._scores(X)
+        m = self._m
+        labels = m.labels
+        assert labels is not None
+        if m.many:
+            f = f[:, labels.order]
+            return f[:, 1] - f[:, 0] if len(labels) == 2 else f
+        return f[:, 0] * self._sign()
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy."""
+        y = np.asarray(y)
+        return float(np.average(self.predict(X) == y, weights=sample_weight))
+
+    def _sign(self) -> float:
+        labels = self._m.labels
+        assert labels is not None
+        return -1.0 if len(labels) == 2 and labels.order[1] != labels.positive else 1.0
+
+    # ---- reading back ------------------------------------------------------------------------------------------------
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, sorted (in order of appearance where they cannot be ordered)."""
+        labels = self._model().labels
+        assert labels is not None
+        return label_array(labels.sorted)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights: one row per class, or one row with two classes."""
+        return self._oriented(self._all_weights()[0])
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """The weight of the constant feature, per class or alone."""
+        return self._oriented(self._all_weights()[1])
+
+    def _oriented(self, w: np.ndarray) -> np.ndarray:
+        labels = self._m.labels
+        assert labels is not None
+        if self._m.many:
+            w = w[labels.order]
+            return w[1:] - w[:1] if len(labels) == 2 else w
+        return w * self._sign()
+
+    @classmethod
+    def costs(cls, given: Mapping[str, Any], labels: Labels) -> Any:
+        """Return how rivals are chosen: by cost and mode, with the margin each confusion asks for (C.4)."""
+        if given.get("cost") is None:
+            return UnitCost()
+        margins = {"sqrt_cost": np.sqrt, "cost": np.array, "unit": lambda cost: (cost > 0.0) * 1.0}
+        modes = {"max_loss": MaxLoss, "prediction": ByPrediction}
+        for what, table in (("margin", margins), ("mode", modes)):
+            if given[what] not in table:
+                raise ValueError(f"{what} must be one of {', '.join(map(repr, table))}, got {given[what]!r}")
+        return modes[given["mode"]](np.ascontiguousarray(margins[given["margin"]](cost_matrix(given["cost"], labels))))
+
+
+def cost_matrix(cost: Any, labels: Labels) -> np.ndarray:
+    """Return the costs by code. A matrix is in the order of the declared classes; a mapping is {(true, predicted): cost}.
+
+    Pairs a mapping does not name, and classes a matrix does not reach, cost 1.
+    """
+    K = len(labels)
+    C = 1.0 - np.eye(max(K, 1))
+    if isinstance(cost, Mapping):
+        for (y, r), v in cost.items():
+            if y in labels.index and r in labels.index:
+                C[labels.index[y], labels.index[r]] = v
+    else:
+        given = np.asarray(cost, np.float64)
+        if given.ndim != 2 or given.shape[0] != given.shape[1] or not labels.declared or len(given) != K:
+            raise ValueError(f"a cost matrix is square, with a row per declared class (classes=...): {K} of them, got {given.shape}")
+        C[:] = given
+    if not np.isfinite(C).all() or (C < 0.0).any() or np.diag(C).any():
+        raise ValueError("costs must be finite and not negative, and 0 for the right answer")
+    return C
+
+
+def distinct(y: np.ndarray) -> tuple[list[Any], np.ndarray]:
+    """Return the different labels in order of first appearance, and which one each row has."""
+    if y.dtype.kind == "O":
+        index: dict[Any, int] = {}
+        inverse = [index.setdefault(plain(v), len(index)) for v in y.tolist()]
+        return list(index), np.array(inverse, np.int64)
+    found, first, inverse = np.unique(y, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return [plain(v) for v in found[order].tolist()], np.argsort(order)[inverse]
+
+
+def class_weight_of(given: Mapping[Any, float], label: Any) -> float:
+    """Return the weight of a class, 1 if it is not named."""
+    v = given.get(label, 1.0)
+    if not (isinstance(v, (int, float, np.number)) and np.isfinite(v) and v >= 0.0):
+        raise ValueError(f"class_weight of {label!r} must be a finite number, not negative; got {v!r}")
+    return float(v)
+
+
+def discrete(y: np.ndarray) -> np.ndarray:
+    """Refuse real targets."""
+    if y.dtype.kind == "f":
+        odd = y != np.floor(y)
+        if odd.any():
+            at = int(np.argmax(odd))
+            raise ValueError(
+                f"Unknown label type: continuous. y has {y[at]!r} in row {at}; labels must be discrete. Use a regressor for real "
+                "targets."
+            )
+    return y
+
+
+def without_zeros(rows: Rows, y: np.ndarray, c: np.ndarray | None) -> tuple[Rows, np.ndarray, np.ndarray | None]:
+    """Leave out the rows of weight 0: they change nothing, counters included."""
+    if c is None or c.all():
+        return rows, y, c
+    keep = np.flatnonzero(c)
+    return rows.take(keep), y[keep], c[keep]
+
+
+def one_row(x: Any) -> Rows:
+    """Return one example given as a sequence, as rows."""
+    return inputs.rows(np.asarray(x, np.float64).reshape(1, -1), np.float64)
