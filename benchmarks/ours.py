@@ -12,8 +12,8 @@ C = 0.1
 
 
 def pa1(**options: Any) -> Any:
-    """Make the learner all comparisons use."""
-    return nr.PA1(C=C, fit_intercept=False, **options)
+    """Make the learner all comparisons use; the classes are declared, as scikit-learn asks for."""
+    return nr.PA1(C=C, fit_intercept=False, classes=[-1, 1], **options)
 
 
 def partial_fit(chunks: list[Stream], **options: Any) -> Callable[[], Job]:
@@ -36,7 +36,7 @@ def learn_one(rows: Dicts, labels: list[int], **options: Any) -> Callable[[], Jo
     """Prepare learn_one alone, which gives the prediction made before learning."""
 
     def prepare() -> Job:
-        m = pa1(classes=[-1, 1], **options)
+        m = pa1(**options)
 
         def job() -> Callable[[], int]:
             said = [m.learn_one(x, y) for x, y in zip(rows, labels, strict=True)]
@@ -48,10 +48,11 @@ def learn_one(rows: Dicts, labels: list[int], **options: Any) -> Callable[[], Jo
 
 
 def predict_and_learn(rows: Dicts, labels: list[Any], make: Callable[[], Any]) -> Callable[[], Job]:
-    """Prepare predict_one and then learn_one, for either side."""
+    """Prepare predict_one and then learn_one, for either side; both have learned the first example before."""
 
     def prepare() -> Job:
         m = make()
+        m.learn_one(rows[0], labels[0])
 
         def job() -> Callable[[], int]:
             said = []

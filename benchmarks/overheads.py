@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 import noregret as nr
+from noregret.core import inputs
 
 from .ours import pa1
 from .streams import HASH_BITS, NNZ, Stream, dense, text, text_dicts, zipf
@@ -22,7 +23,7 @@ CHECKS = {"dense 54 float32": 15.0, "CSR 75 nnz": 30.0}
 def one_row(calls: int) -> list[Row]:
     """Time calls with a single example, on learners that know all names already."""
     dicts, y = text_dicts(calls)
-    labels, names, hashed = y.tolist(), pa1(classes=[-1, 1]), pa1(classes=[-1, 1], hash_bits=HASH_BITS)
+    labels, names, hashed = y.tolist(), pa1(), pa1(hash_bits=HASH_BITS)
     jobs: dict[str, Callable[[int], object]] = {
         "learn_one, 75 names": lambda i: names.learn_one(dicts[i], labels[i]),
         "predict_one, 75 names": lambda i: names.predict_one(dicts[i]),
@@ -36,6 +37,29 @@ def one_row(calls: int) -> list[Row]:
     return [Row(f"one row: {name}", t * 1e6, "us", at_most=ONE_ROW.get(name)) for name, t in per_call(jobs, calls).items()]
 
 
+def checks(n: int) -> list[Row]:
+    """Time the check of a batch on its own: finite values, and columns in range and in order."""
+    streams = {"dense 54 float32": dense(n), "dense 54 float64": dense(n, "float64"), "CSR 75 nnz": text(n)}
+    jobs = {layout: lambda _, x=stream.X: inputs.rows(x, "float64") for layout, stream in streams.items()}
+    rows = []
+    for layout, t in per_call(jobs, 20).items():
+        sees = refuses_nan(streams[layout].X)
+        note = "" if sees else "lets NaN through"
+        rows.append(Row(f"input checks: {layout}", t / n * 1e9, "ns/row", at_most=CHECKS.get(layout), note=note, valid=sees))
+    return rows
+
+
+def refuses_nan(x: Any) -> bool:
+    """Tell whether the check does its work: a time without it means nothing."""
+    spoilt = x.copy()
+    (spoilt if isinstance(x, np.ndarray) else spoilt.data)[-1] = np.nan
+    try:
+        inputs.rows(spoilt, "float64")
+    except ValueError:
+        return True
+    return False
+
+
 def memory() -> list[Row]:
     """Weigh learners that know a million columns, and one that knows some thousands of names."""
     d, rows = 1_000_000, []
@@ -44,7 +68,7 @@ def memory() -> list[Row]:
         m, size = weigh(lambda name=name, dtype=dtype: nr.learner(name, dtype=dtype).partial_fit(x, y))
         rows.append(Row(f"memory: {name} {dtype}, {d:,} columns", size / d, "bytes/feature"))
     dicts, labels = text_dicts(2000)
-    m = pa1(classes=[-1, 1])
+    m = pa1()
     known = len({name for row in dicts for name in row})
 
     def learn() -> Any:
@@ -104,4 +128,4 @@ def again(m: Any, stream: Stream) -> Callable[[], Job]:
 
 def run(quick: bool) -> list[Row]:
     """Measure all four."""
-    return one_row(500 if quick else 2000) + memory() + flat(2000 if quick else 20_000)
+    return one_row(500 if quick else 2000) + checks(2000 if quick else 10_000) + memory() + flat(2000 if quick else 20_000)

@@ -20,7 +20,7 @@ def run(quick: bool) -> list[Row]:
         race = {
             "learn_one": learn_one(dicts, labels),
             "learn_one, hashed": learn_one(dicts, labels, hash_bits=HASH_BITS),
-            "predict_one + learn_one": predict_and_learn(dicts, labels, lambda: pa1(classes=[-1, 1])),
+            "predict_one + learn_one": predict_and_learn(dicts, labels, pa1),
             "river": predict_and_learn(dicts, truths, lambda: linear_model.PAClassifier(C=C, mode=1, learn_intercept=False)),
         }
         best = interleave(race, rounds=3 if quick else 5)

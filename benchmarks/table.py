@@ -23,6 +23,7 @@ class Row:
     at_least: float | None = None
     at_most: float | None = None
     note: str = ""
+    valid: bool = True  # False when the work was not done right: then no speed is good enough
 
     @property
     def ratio(self) -> float | None:
@@ -33,7 +34,9 @@ class Row:
 
     @property
     def ok(self) -> bool | None:
-        """Whether the target is met; None without a target."""
+        """Whether the work was right and the target met; None without a target."""
+        if not self.valid:
+            return False
         if self.at_least is not None:
             return self.ratio is not None and self.ratio >= self.at_least
         return None if self.at_most is None else self.ours <= self.at_most

@@ -1,4 +1,13 @@
-"""Online learning for data that never stops."""
+"""Online learning for data that never stops: predict and learn one example at a time, in bounded memory, at C speed.
+
+>>> import noregret as nr
+>>> m = nr.PA1(C=0.1)
+>>> m.learn_one({"free": 1, "viagra": 2}, "spam")
+>>> m.learn_one({"meeting": 1, "agenda": 1}, "ham")
+'spam'
+>>> m.predict_one({"viagra": 1})
+'spam'
+"""
 
 from __future__ import annotations
 
@@ -7,11 +16,40 @@ from typing import Any
 
 __version__ = "0.1.0.dev0"
 
-WHERE = {"PA1": "algorithms.passive_aggressive", "Perceptron": "algorithms.perceptron", "AveragedPerceptron": "algorithms.perceptron", "VotedPerceptron": "algorithms.perceptron",
- "PA1Regressor": "algorithms.passive_aggressive", }
+# Public names by module, imported when first used: `import noregret` loads neither numba nor scikit-learn.
+_NAMES = {
+    "algorithms.gradient": "MirrorDescent MirrorDescentRegressor OGD OGDRegressor",
+    "algorithms.large_margin": "ALMA AggressiveROMMA ROMMA",
+    "algorithms.mira": "MIRA",
+    "algorithms.multiplicative": "BalancedWinnow EG EGRegressor EGpm EGpmRegressor Winnow",
+    "algorithms.norma": "NORMA NORMANovelty NORMARegressor",
+    "algorithms.one_class": "PAUniclass",
+    "algorithms.passive_aggressive": "PA PA1 PA1Regressor PA2 PA2Regressor PARegressor",
+    "algorithms.perceptron": "AveragedPerceptron Perceptron ShiftingPerceptron VotedPerceptron",
+    "core.learner": "Learner NotLearnedError",
+    "core.model_file": "ModelFileError load",
+    "parts.projections": "HalfSpace",
+    "registry": "algorithms learner",
+    "tasks.classification": "Classifier",
+    "tasks.one_class": "OneClass",
+    "tasks.regression": "Regressor",
+}
+_WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
+_MODULES = ("checks", "parts")
+
+__all__ = sorted([*_WHERE, *_MODULES])  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name in WHERE:
-        return getattr(importlib.import_module(f"noregret.{WHERE[name]}"), name)
-    raise AttributeError(name)
+    if name in _WHERE:
+        value = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

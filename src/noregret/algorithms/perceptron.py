@@ -12,7 +12,7 @@ from ..core.bounds import Bound, Comparison
 from ..core.examples import importance
 from ..core.params import Choice, NonNegative, Positive, Share
 from ..core.state import Count, Mean, Scalable, Vote
-from ..core.weights import add, dot, norm2, scale, spread
+from ..core.weights import add, dot, norm2, null, scale, spread
 from ..core.words import word
 from ..tasks.classification import Classifier
 
@@ -52,7 +52,7 @@ def share(s, f, y, p, tau, x):
         if c != y and f[c] >= f[y]:
             rivals += 1.0
             total += claim(p.update, f[c] - f[y])
-    if rivals == 0.0 or norm2(s.w, x) == 0.0:
+    if rivals == 0.0 or null(s.w, x):
         return False
     step = p.alpha * importance(x)
     for c in range(f.shape[0]):
@@ -86,33 +86,33 @@ class LineSearch(NamedTuple):
 
 
 @word
-def length(schedule, p, t, k, m, n2):
-    """Return the step of round t, update k, at margin m and squared length n2."""
+def length(schedule, p, t, k, m, w, x):
+    """Return the step of round t, update k, at margin m."""
 
 
 @length.on(Fixed)
-def _(schedule, p, t, k, m, n2):
+def _(schedule, p, t, k, m, w, x):
     return p.alpha
 
 
 @length.on(PerRound)
-def _(schedule, p, t, k, m, n2):
+def _(schedule, p, t, k, m, w, x):
     return p.alpha / t
 
 
 @length.on(PerRootRound)
-def _(schedule, p, t, k, m, n2):
+def _(schedule, p, t, k, m, w, x):
     return p.alpha / math.sqrt(t)
 
 
 @length.on(PerUpdate)
-def _(schedule, p, t, k, m, n2):
+def _(schedule, p, t, k, m, w, x):
     return p.alpha / k
 
 
 @length.on(LineSearch)
-def _(schedule, p, t, k, m, n2):
-    return max(0.0, p.beta - p.gamma * m) / n2
+def _(schedule, p, t, k, m, w, x):
+    return max(0.0, p.beta - p.gamma * m) / norm2(w, x)
 
 
 Update = Annotated[Any, Choice({"max": Max, "uniform": Uniform, "proportional": Proportional})]
@@ -168,15 +168,13 @@ def step(s, x, y, p):
     """Do w = gamma w + alpha y x when the margin is not above beta."""
     s.t[0] += 1
     f = dot(s.w, x)
-    if y * f <= p.beta:
-        n2 = norm2(s.w, x)
-        if n2 > 0.0:
-            s.k[0] += 1
-            a = length(p.schedule, p, s.t[0], s.k[0], y * f, n2)
-            if p.gamma != 1.0:
-                scale(s.w, p.gamma)
-            add(s.w, importance(x) * a * y, x)
-            return f, True
+    if y * f <= p.beta and not null(s.w, x):
+        s.k[0] += 1
+        a = length(p.schedule, p, s.t[0], s.k[0], y * f, s.w, x)
+        if p.gamma != 1.0:
+            scale(s.w, p.gamma)
+        add(s.w, importance(x) * a * y, x)
+        return f, True
     return f, False
 
 
@@ -250,6 +248,7 @@ class AveragedPerceptron(Classifier):
     name = "averaged_perceptron"
     cite = "freund1999"
     State, Params, step = Averaging, Plain, step
+    bound = PERCEPTRON_BOUND._replace(measures="updates")
 
 
 class VotedPerceptron(Classifier):
@@ -270,6 +269,7 @@ class VotedPerceptron(Classifier):
     name = "voted_perceptron"
     cite = "freund1999"
     State, Params, step = Voting, Plain, step
+    bound = PERCEPTRON_BOUND._replace(measures="updates")
     merges = "none"
 
 
@@ -289,7 +289,7 @@ class Shifting(NamedTuple):
 def shifting(s, x, y, p):
     """Do w = (1 - lambda_k) w + lambda_k y x on a mistake, lambda_k = lambda/(lambda + k)."""
     f = dot(s.w, x)
-    if y * f <= 0.0 and norm2(s.w, x) > 0.0:
+    if y * f <= 0.0 and not null(s.w, x):
         rate = p.lambda_ / (p.lambda_ + s.k[0])
         if s.k[0] > 0:  # the first mistake finds w = 0
             scale(s.w, 1.0 - rate)

@@ -25,6 +25,7 @@ class Comparison(NamedTuple):
     u2: float  # |u|^2
     u_1: float  # |u|_1
     u_q: float  # |u|_q, q = p/(p-1)
+    margin: float  # smallest y u.x / (|x|_p |u|_q): above 0 when u separates
     hinge: float  # sum of the hinge losses of u (multiclass: against the best rival)
     hinge2: float  # of their squares
     tube: float  # sum of its epsilon-insensitive losses
@@ -53,21 +54,25 @@ def compare(X: Any, y: np.ndarray, U: np.ndarray, *, epsilon: float = 0.0, p: fl
         at = np.arange(len(y))
         true = f[at, y].copy()
         f[at, y] = -math.inf
-        margin = true - f.max(1)
-        losses, tube = np.maximum(0.0, 1.0 - margin), np.zeros(len(y))
+        m = true - f.max(1)
+        losses, tube = np.maximum(0.0, 1.0 - m), np.zeros(len(y))
     else:
-        losses, tube = np.maximum(0.0, 1.0 - y * f[:, 0]), np.maximum(0.0, np.abs(y - f[:, 0]) - epsilon)
+        m = y * f[:, 0]
+        losses, tube = np.maximum(0.0, 1.0 - m), np.maximum(0.0, np.abs(y - f[:, 0]) - epsilon)
     q = p / (p - 1.0)
+    lengths = (np.abs(X) ** p).sum(1) ** (1.0 / p)
+    u_q = float((np.abs(U) ** q).sum() ** (1.0 / q))
     return Comparison(
         T=len(X),
         d=X.shape[1],
         K=len(U),
         R=float(np.sqrt((X**2).sum(1).max())),
         R_inf=float(np.abs(X).max()),
-        R_p=float((np.abs(X) ** p).sum(1).max() ** (1.0 / p)),
+        R_p=float(lengths.max()),
         u2=float((U**2).sum()),
         u_1=float(np.abs(U).sum()),
-        u_q=float((np.abs(U) ** q).sum() ** (1.0 / q)),
+        u_q=u_q,
+        margin=float((m[lengths > 0.0] / (lengths[lengths > 0.0] * max(u_q, 1e-300))).min(initial=math.inf)),
         hinge=float(losses.sum()),
         hinge2=float((losses**2).sum()),
         tube=float(tube.sum()),

@@ -55,6 +55,13 @@ class Pair(NamedTuple):
     m: float
 
 
+class Every(NamedTuple):
+    """The row x as all K classes together see it."""
+
+    x: Any
+    K: Any
+
+
 class Weighted(NamedTuple):
     """An example of importance c. Each step says what that means for it (A.5); scores and norms do not see it."""
 
@@ -113,6 +120,11 @@ def _(x):
     return 2 * nnz(x.x)
 
 
+@nnz.on(Every)
+def _(x):
+    return nnz(x.x) * int(x.K)
+
+
 @nnz.on(Weighted)
 def _(x):
     return nnz(x.x)
@@ -154,6 +166,12 @@ def _(x, k):
         return j * x.K + x.a, v
     j, v = item(x.x, k - n)
     return j * x.K + x.b, -v
+
+
+@item.on(Every)
+def _(x, k):
+    j, v = item(x.x, k // int(x.K))
+    return j * x.K + np.uintp(k % int(x.K)), v
 
 
 @item.on(Weighted)

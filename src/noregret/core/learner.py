@@ -54,6 +54,7 @@ class Learner:
     shares: ClassVar[Callable[..., Any]] = lambda p: True  # whether these parameters make it so
     start: ClassVar[Callable[..., Any] | None] = None  # (s, p): a start that is not the fill of the slots
     by_rows: ClassVar[bool] = False  # a row per class also when there are two
+    nonnegative: ClassVar[bool] = False  # whether features below 0 are refused
     merges: ClassVar[str] = "approximate"  # "exact", "approximate" or "none"
     bound: ClassVar[Any] = None  # the theorem, a Bound
     overrides: ClassVar[dict[str, Any]] = {}  # other defaults for options; None in a value's place is a default too
@@ -113,6 +114,8 @@ class Learner:
     def _check(self, X: Any) -> Rows:
         """Return X as checked rows that fit the model; nothing changes."""
         rows = inputs.rows(X, self.dtype)
+        if self.nonnegative:
+            inputs.refuse_negative(rows, type(self).__name__)
         m = self.__dict__.get("_m")
         if m is not None:
             self._check_names(m, rows)
@@ -140,6 +143,8 @@ class Learner:
 
     def _row(self, m: Model, x: Any, grow: bool) -> tuple[np.ndarray, np.ndarray]:
         idx, values = m.features.row(x, grow)
+        if self.nonnegative and (values < 0.0).any():
+            raise ValueError(f"{type(self).__name__} is for features that are not negative, got {values.min():g}")
         if grow and m.features.grows and (m.features.size > m.dims["feature"] or m.learner.filled):
             m.widen()
         return idx, values

@@ -1,4 +1,344 @@
-"""Placeholder."""
-from typing import Any
-def save(learner: Any, path: Any) -> None: ...
-def load(path: Any) -> Any: ...
+"""Model files: safetensors with versioned JSON metadata and a checksum. Nothing in a file is ever run or imported by name.
+
+Tensors: `tally`; `state.<path>`, every array of the state with its axes apart, spare capacity included; `features`, the names as
+JSON, where there are names. Metadata: `noregret`, JSON text with everything else; `sha256`, over that text and all tensors, the
+same in every format. A value JSON does not know is an object with one tag: {"tuple": [...]}, {"bytes": ...}, {"part": ...}, ...
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import json
+import math
+import os
+import pkgutil
+import secrets
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import numpy as np
+
+from .features import Columns, Features, Hashed, Names
+from .labels import Labels
+from .model import Dims, Model
+from .params import Choice, resolve
+from .rounds import SEEN, TIE
+from .state import describe, leaves, tmap
+from .votes import Voted
+
+if TYPE_CHECKING:
+    from .learner import Learner
+
+FORMAT = 1
+Parts = dict[str, Any]
+Tensors = dict[str, np.ndarray]
+NUMBERS = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64)
+SCALARS: dict[str, Any] = {t.__name__: t for t in (*NUMBERS, np.str_, np.bytes_)}
+ARRAYS: dict[str, Any] = {**SCALARS, "object_": np.object_}
+
+
+class ModelFileError(ValueError):
+    """A file is no model this version can read, or is damaged."""
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+def encode(v: Any, what: str, parts: Parts) -> Any:
+    """Return a value as JSON that comes back with the same type, or an error that says what cannot be saved."""
+    kind = type(v)
+    if v is None or kind in (bool, int) or (kind is float and math.isfinite(v)):
+        return v
+    if kind is float:
+        return {"float": repr(v)}
+    if kind is str:  # JSON would join two halves of a surrogate pair
+        return v if v.isascii() else {"text": v.encode("utf-8", "surrogatepass").hex()}
+    if kind is bytes:
+        return {"bytes": v.hex()}
+    if kind is list:
+        return [encode(x, what, parts) for x in v]
+    if kind is tuple:
+        return {"tuple": [encode(x, what, parts) for x in v]}
+    if kind is range:
+        return {"range": [v.start, v.stop, v.step]}
+    if isinstance(v, Mapping):
+        return {"map": [[encode(k, what, parts), encode(x, what, parts)] for k, x in v.items()]}
+    if isinstance(v, np.ndarray) and v.dtype.type.__name__ in ARRAYS:
+        cells = [encode(x, what, parts) for x in v.ravel().tolist()]
+        return {"array": cells, "dtype": v.dtype.type.__name__, "shape": list(v.shape)}
+    if kind.__name__ in SCALARS and kind is SCALARS[kind.__name__]:
+        return {"scalar": encode(v.item(), what, parts), "dtype": kind.__name__}
+    if isinstance(v, np.dtype) or (kind is type and issubclass(v, (float, np.floating))):
+        return np.dtype(v).name
+    if kind.__name__ in parts and kind is parts[kind.__name__]:
+        return {"part": kind.__name__, "fields": {f: encode(getattr(v, f), what, parts) for f in kind._fields}}
+    message = f"{what} cannot be saved: {v!r} is of type {kind.__name__}. "
+    if callable(v):
+        raise TypeError(message + "A file holds no functions: use a named schedule, or a part declared in a Choice.")
+    raise TypeError(
+        message + "Expected None, bool, int, float, str, bytes, NumPy numbers, or tuples of these; for a parameter also "
+        "lists, dicts, arrays, and the parts of noregret.parts or of the learner's Params."
+    )
+
+
+def decode(v: Any, parts: Parts) -> Any:
+    """Return the value that was encoded."""
+    if isinstance(v, list):
+        return [decode(x, parts) for x in v]
+    if not isinstance(v, dict):
+        return v
+    match v:
+        case {"float": ("inf" | "-inf" | "nan") as text}:
+            return float(text)
+        case {"text": digits}:
+            return bytes.fromhex(digits).decode("utf-8", "surrogatepass")
+        case {"bytes": digits}:
+            return bytes.fromhex(digits)
+        case {"tuple": items}:
+            return tuple(decode(items, parts))
+        case {"range": ends}:
+            return range(*ends)
+        case {"map": pairs}:
+            return {decode(k, parts): decode(x, parts) for k, x in pairs}
+        case {"array": cells, "dtype": name, "shape": shape}:
+            return np.fromiter(decode(cells, parts), np.object_, len(cells)).astype(ARRAYS[name]).reshape(shape)
+        case {"scalar": x, "dtype": name}:
+            return SCALARS[name](decode(x, parts))
+        case {"part": name, "fields": fields} if name in parts:
+            return parts[name](**{f: decode(x, parts) for f, x in fields.items()})
+    raise ModelFileError(f"expected a value this version knows, found {json.dumps(v)[:80]}")
+
+
+def modules(package: str) -> list[ModuleType]:
+    """Import the modules of a package of noregret."""
+    where = importlib.import_module(f"noregret.{package}")
+    return [importlib.import_module(f"{where.__name__}.{info.name}") for info in pkgutil.iter_modules(where.__path__)]
+
+
+@functools.cache
+def known_parts(cls: type[Learner]) -> Parts:
+    """Return the parts a file of this learner may hold, by name: those of noregret.parts and those its Params choose from."""
+    own = [(module.__name__, c) for module in modules("parts") for c in vars(module).values()]
+    found = {c.__name__: c for home, c in own if isinstance(c, type) and issubclass(c, tuple) and c.__module__ == home}
+    for hint in get_type_hints(cls.Params, include_extras=True).values():
+        for mark in getattr(hint, "__metadata__", ()):
+            if isinstance(mark, Choice):
+                found |= {c.__name__: c for c in mark.table.values()}
+    return found
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+def save(learner: Learner, path: Any) -> None:
+    """Write a learner to a file: whole and new, or not at all."""
+    from safetensors.numpy import save as serialize
+
+    from .. import __version__
+
+    cls = type(learner)
+    if "name" not in cls.__dict__:
+        raise TypeError(f"{cls.__name__} is not in the registry, so no file could name it: give the class a `name` of its own")
+    parts = known_parts(cls)
+
+    def options(given: Mapping[str, Any], what: str) -> dict[str, Any]:
+        return {k: encode(v, f"{what} {k!r}", parts) for k, v in given.items()}
+
+    params = options(learner.get_params(), "parameter")
+    fitted = {k: v for k, v in learner.__dict__.items() if k.endswith("_") and k not in cls.defaults}
+    meta: dict[str, Any] = {"format": FORMAT, "noregret": __version__, "learner": cls.name, "params": params, "model": None}
+    meta["fitted"] = options(fitted, "attribute")
+    tensors: Tensors = {}
+    m: Model | None = learner.__dict__.get("_m")
+    if m is not None:
+        features, labels = m.features, m.labels
+        table = {k: getattr(features, k, None) for k in ("kind", "width", "bits", "bias")}
+        meta["model"] = {"features": table, "labels": None, "many": m.many, "dims": {k: int(n) for k, n in m.dims.items()}}
+        meta["model"]["given"] = options(m.given, "parameter")  # a learner's attributes may have been set since
+        if labels is not None:
+            values = [encode(v, f"label {v!r}", {}) for v in labels.values]
+            meta["model"]["labels"] = {"values": values, "positive": labels.positive, "declared": labels.declared}
+        if features.names is not None:
+            names = [encode(v, "a feature name", {}) for v in features.names]
+            tensors["features"] = np.frombuffer(json.dumps(names, separators=(",", ":")).encode(), np.uint8)
+        tensors["tally"] = m.tally
+        for at, slot, a in leaves(m.spec, m.state):
+            if not slot.scratch:
+                tensors[f"state.{at}"] = np.ascontiguousarray(slot.view(a, m.dims))
+    text = json.dumps(meta, sort_keys=True, separators=(",", ":"))
+    write(os.path.realpath(path), serialize(tensors, {"noregret": text, "sha256": checksum(text, tensors)}))
+
+
+def write(path: str, data: bytes) -> None:
+    """Write under a temporary name, then rename; whatever fails, the file that was there stays and nothing else is left."""
+    temporary = f"{path}.{secrets.token_hex(8)}.tmp"
+    try:
+        with open(temporary, "xb") as f:
+            f.write(data)
+            f.flush()
+            os.fsync(f.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def checksum(text: str, tensors: Tensors) -> str:
+    """Return the SHA-256 of the metadata and of every tensor: name, dtype, shape and bytes, little-endian, by name."""
+    h = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
+    for name, a in sorted(tensors.items()):
+        a = a.astype(a.dtype.newbyteorder("<"), copy=False)
+        h.update(f"\n{name} {a.dtype.str} {a.shape}\n".encode())
+        h.update(np.ascontiguousarray(a))
+    return h.hexdigest()
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+def load(path: Any) -> Any:
+    """Return the learner in a file; a ModelFileError says what is wrong with it."""
+    with open(path, "rb"):  # missing, unreadable: the system's own error
+        pass
+    try:
+        return build(*read(path))
+    except ModelFileError as e:
+        raise ModelFileError(f"{os.fspath(path)}: {e}") from None
+    except (ImportError, OSError):
+        raise
+    except Exception as e:
+        raise ModelFileError(f"{os.fspath(path)}: not a model this version can use: {type(e).__name__}: {e}") from e
+
+
+def expect(ok: bool, what: str, found: Any) -> None:
+    """Raise unless the file holds what it must."""
+    if not ok:
+        raise ModelFileError(f"expected {what}, found {found!r}; the file was not written by noregret, or was changed")
+
+
+def read(path: Any) -> tuple[dict[str, Any], Tensors]:
+    """Return the metadata and tensors of an undamaged file of a known format."""
+    from safetensors import SafetensorError, safe_open
+
+    from .. import __version__
+
+    try:
+        with safe_open(path, "numpy") as f:
+            said = f.metadata() or {}
+            if not {"noregret", "sha256"} <= set(said):
+                raise ModelFileError("a safetensors file, but its metadata are not those of a noregret model")
+            tensors = {k: np.require(f.get_tensor(k), requirements="CAW") for k in f.keys()}  # noqa: SIM118
+    except SafetensorError as e:
+        raise ModelFileError(f"not a whole safetensors file ({e}): damaged, cut short, or of another kind") from None
+    text, found = said["noregret"], checksum(said["noregret"], tensors)
+    if found != said["sha256"]:
+        raise ModelFileError(f"the file is damaged: expected sha256 {said['sha256']}, found {found}; use another copy")
+    meta = json.loads(text)
+    expect(isinstance(meta, dict), "a JSON object as metadata", text[:80])
+    version = meta["format"]
+    expect(type(version) is int and version >= 1, "a format version", version)
+    if version > FORMAT:
+        raise ModelFileError(
+            f"written by noregret {meta.get('noregret')} with format {version}; this is {__version__}, which reads up to "
+            f"{FORMAT}: upgrade noregret"
+        )
+    return meta, tensors
+
+
+def registered(name: Any) -> type[Learner]:
+    """Return the learner of this name."""
+    from .learner import REGISTRY
+
+    if name not in REGISTRY:
+        modules("algorithms")
+    if name not in REGISTRY:
+        raise ModelFileError(
+            f"holds a learner named {name!r}, which is not known here: import the module that defines it first"
+        )
+    return REGISTRY[name]
+
+
+def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
+    """Return the learner described, every size checked against the tensors before anything is allocated."""
+    cls = registered(meta["learner"])
+    parts = known_parts(cls)
+    learner = cls(**{k: decode(v, parts) for k, v in meta["params"].items()})
+    for k, v in meta["fitted"].items():
+        expect(k.endswith("_") and not k.startswith("_") and k not in cls.defaults, "an attribute such as n_epochs_", k)
+        learner.__dict__[k] = decode(v, parts)
+    said = meta["model"]
+    if said is None:
+        expect(not tensors, "no tensors, as nothing is learned yet", sorted(tensors))
+        return learner
+    features, labels = features_of(said["features"], tensors.pop("features", None)), labels_of(said["labels"])
+    tally, dims, many = tensors.pop("tally"), said["dims"], said["many"]
+    expect(all(type(n) is int and n >= 0 for n in dims.values()), "sizes", dims)
+    expect(dims["feature"] >= max(features.size, 1), f"room for {features.size} features", dims["feature"])
+    expect((labels is not None) == (cls.task == "classification"), f"labels as {cls.task} has them", said["labels"])
+    rows = max(len(labels), 1) if labels is not None and many else 1
+    expect(type(many) is bool and dims["class"] == rows, f"{rows} rows of weights", dims["class"])
+
+    made_by = cls(**{k: decode(v, parts) for k, v in said["given"].items()})
+    given = made_by.get_params()
+    spec = describe(cls.State, resolve(cls.Params, given, features.size), bool(given.get("average", False)))
+    slots = {f"state.{at}": slot for at, slot, _ in leaves(spec, spec) if not slot.scratch}
+    expect(slots.keys() == tensors.keys(), f"the tensors {sorted(slots)}", sorted(tensors))
+    for at, slot in slots.items():
+        dtype = np.dtype(given["dtype"] if slot.dtype is float else slot.dtype)
+        expect(tensors[at].dtype == dtype, f"{at} of {dtype}", tensors[at].dtype)
+        expect(tensors[at].shape == slot.shape(dims), f"{at} of shape {slot.shape(dims)}", tensors[at].shape)
+
+    m = Model(made_by, features, None)
+    expect(dims.keys() == m.dims.keys() and dims["two"] == 2, f"the sizes {sorted(m.dims)}", dims)
+    expect(tally.dtype == m.tally.dtype and tally.shape == m.tally.shape, "a tally", tally)
+    expect((tally[:TIE] >= 0).all() and tally[SEEN] <= (rows if many else 3) and abs(tally[TIE]) <= 1, "a tally", tally)
+    kept = iter(slots)
+    m.labels, m.many, m.dims, m.tally = labels, many, dims, tally
+    m.state = tmap(lambda slot: slot.new(dims, m.dtype) if slot.scratch else slot._flat(tensors[next(kept)]), spec)
+    for w in m.state:
+        expect(not isinstance(w, Voted) or sound(w, dims), "kept rows within their arrays", "others")
+    m.retune(given)  # sizes in the parameters, costs, drivers
+    learner._m = m
+    return learner
+
+
+def features_of(said: dict[str, Any], data: np.ndarray | None) -> Features:
+    """Return the table of features."""
+    names = None if data is None else decode(json.loads(data.tobytes()), {})
+    kind, bias = said["kind"], said["bias"]
+    expect(names is None or isinstance(names, list), "a list of names", names)
+    expect(type(bias) is bool, "whether there is a constant feature", bias)
+    if kind == "columns":
+        width = said["width"]
+        expect(type(width) is int and width >= 0, "a number of columns", width)
+        expect(names is None or len(names) == width, f"{width} names of columns", names)
+        return Columns(width, bias, names)
+    expect(kind in ("names", "hashed") and names is not None, "columns, names or hashed names", kind)
+    table: Names | Hashed = Names(bias) if kind == "names" else Hashed(said["bits"], bias)
+    for name in names or ():
+        if isinstance(table, Hashed):
+            table.place(name, True)
+        else:
+            table.table[name] = len(table.table) + bias
+    expect(len(table.table) == len(names or ()), "different names", names)
+    return table
+
+
+def labels_of(said: dict[str, Any] | None) -> Labels | None:
+    """Return the table of labels."""
+    if said is None:
+        return None
+    labels, values = Labels(), decode(said["values"], {})
+    labels.extend(values)
+    expect(len(labels) == len(values), "different labels", values)
+    expect(said["positive"] in (0, 1) and type(said["declared"]) is bool, "how labels are read", said)
+    labels.positive, labels.declared = int(said["positive"]), said["declared"]
+    labels.refresh()
+    return labels
+
+
+def sound(w: Voted, dims: Dims) -> bool:
+    """Return whether compiled code that trusts these rows stays inside the arrays."""
+    n, used = w.size.tolist()
+    if not (0 <= n <= dims["slot"] and 0 <= used <= dims["cell"]):
+        return False
+    ends = np.concatenate([[0], w.end[:n], [used]])
+    return bool((np.diff(ends) >= 0).all() and (w.idx[:used] < dims["feature"]).all())

@@ -67,7 +67,8 @@ Share = Annotated[float, Range(0.0, 1.0, "(]")]
 AboveOne = Annotated[float, Range(1.0, math.inf)]
 Exponent = Annotated[float, Range(2.0, 1e3, "[]")]
 Real = Annotated[float, Range(-math.inf, math.inf)]
-Optional = Annotated[Any, Range(0.0, math.inf)]  # None, or a positive number
+Optional = Annotated[Any, Range(0.0, math.inf), None]  # None, or a positive number; a kernel sees None as 0
+OptionalFraction = Annotated[Any, Range(0.0, 1.0), None]
 Switch = Annotated[bool, "switch"]
 Width = Annotated[float, Filled()]
 
@@ -81,13 +82,16 @@ def resolve(Params: Any, given: dict[str, Any], width: int) -> Any:
         if isinstance(mark, Filled):
             values[f] = float(width)
         elif isinstance(mark, Range):
-            values[f] = 0.0 if given[f] is None and hints[f] == Optional else mark.check(f, given[f])
+            values[f] = 0.0 if given[f] is None and None in hints[f].__metadata__ else mark.check(f, given[f])
         elif not isinstance(mark, Choice):
             values[f] = bool(given[f])
     for f, mark in marks.items():
         if isinstance(mark, Choice):
             values[f] = mark.check(f, given[f], {**given, **values})
-    return Params(**values)
+    params = Params(**values)
+    if hasattr(params, "check"):
+        params.check()
+    return params
 
 
 def public(Params: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from .examples import (
+    Biased,
     Block,
     Of,
     Pair,
@@ -42,6 +43,11 @@ def dot(w, x):
 @word
 def norm2(w, x):
     """Return the squared norm of the example x in the space of w."""
+
+
+@word
+def null(w, x):
+    """Return whether the example is zero in the space of w: such a round changes nothing."""
 
 
 @word
@@ -108,6 +114,30 @@ def _(w, x):
 @norm2.on(object, Pair)
 def _(w, x):
     return 2.0 * walk_norm2(x.x)
+
+
+@null.on(object)
+def _(w, x):
+    for k in range(nnz(x)):
+        _, v = item(x, k)
+        if v != 0.0:
+            return False
+    return True
+
+
+@null.on(object, Biased)
+def _(w, x):
+    return False
+
+
+@null.on(object, Pair)
+def _(w, x):
+    return null(w, x.x)
+
+
+@null.on(object, Weighted)
+def _(w, x):
+    return null(w, x.x)
 
 
 @add.on(ndarray)

@@ -153,6 +153,18 @@ def _(loss, f, y):
     return 2.0 * math.copysign(max(0.0, abs(f - y) - loss.epsilon), f - y)
 
 
+def softmax_slopes(f, y, g):
+    """Fill g with the derivatives of -f_y + ln sum_r exp(f_r), the log loss of many classes: softmax_r - 1[r = y]."""
+    top, total = f[0], 0.0
+    for c in range(f.shape[0]):
+        top = max(top, f[c])
+    for c in range(f.shape[0]):
+        g[c] = math.exp(f[c] - top)
+        total += g[c]
+    for c in range(f.shape[0]):
+        g[c] = g[c] / total - (1.0 if c == y else 0.0)
+
+
 CLASSIFICATION = {
     "hinge": Hinge,
     "squared_hinge": SquaredHinge,

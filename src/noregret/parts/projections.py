@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from ..core.examples import Block, Pair, Weighted, item, nnz
+from ..core.examples import Every, Pair, Weighted, item, nnz
 from ..core.params import Choice
 from ..core.weights import Normed, Scaled, scale, sqnorm
 from ..core.words import word
@@ -79,7 +79,7 @@ def _(x):
     return 1
 
 
-@stride.on(Block)
+@stride.on(Every)
 def _(x):
     return x.K
 

@@ -1,0 +1,562 @@
+"""Multiplicative updates: exponentiated gradient and Winnow. Weights live in the log domain; a row costs O(nnz).
+
+Kivinen, Warmuth (1997), *Exponentiated gradient versus gradient descent for linear predictors*; Littlestone (1988), *Learning
+quickly when irrelevant attributes abound*.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.bounds import Bound, Comparison
+from ..core.examples import Block, Pair, Weighted, importance, item, nnz
+from ..core.params import AboveOne, Fraction, NonNegative, Optional, Positive, Switch, Width
+from ..core.state import Count, Logs, PerClass
+from ..core.weights import null
+from ..core.words import word
+from ..parts.losses import ClassLoss, RealLoss, slope, softmax_slopes
+from ..parts.rates import Constant, Rate, rate
+from ..tasks.classification import Classifier
+from ..tasks.regression import Regressor
+from .gradient import UNBOUNDED, is_log
+
+REACH = 200.0  # how far a log weight may rise above the reference of its class before that is moved
+LOW = -1e300  # the logarithm of nothing
+
+
+# ---- exponentiated gradient ------------------------------------------------------------------------------------------
+class Params(NamedTuple):
+    """EG."""
+
+    loss: ClassLoss = "hinge"
+    eta: Positive = 0.1
+    rate: Rate = "constant"
+    d: Width = 0.0
+
+
+class RealParams(NamedTuple):
+    """EG for real targets."""
+
+    loss: RealLoss = "square"
+    eta: Positive = 0.1
+    rate: Rate = "constant"
+    epsilon: NonNegative = 0.1
+    d: Width = 0.0
+
+
+class SignedParams(NamedTuple):
+    """EG+-."""
+
+    loss: ClassLoss = "hinge"
+    eta: Positive = 0.1
+    U: Positive = 1.0
+    rate: Rate = "constant"
+    d: Width = 0.0
+
+
+class RealSignedParams(NamedTuple):
+    """EG+- for real targets."""
+
+    loss: RealLoss = "square"
+    eta: Positive = 0.1
+    U: Positive = 1.0
+    rate: Rate = "constant"
+    epsilon: NonNegative = 0.1
+    d: Width = 0.0
+
+
+class State(NamedTuple):
+    """Per class: log weights theta, and Z = sum of exp(theta - top) over the n coordinates it has met."""
+
+    theta: Logs
+    Z: PerClass
+    top: PerClass
+    n: PerClass
+    age: PerClass
+    t: Count
+
+    def settle(self) -> None:
+        """Have every Z computed at the next round."""
+        self.n[:] = 0.0
+
+
+@word
+def mass(p, theta, top):
+    """Return what a log weight adds to Z."""
+
+
+@word
+def size(p, theta):
+    """Return the larger of the logarithms a coordinate stands for."""
+
+
+@word
+def weight(p, theta, top, Z):
+    """Return a weight."""
+
+
+@word
+def force(p):
+    """Return the factor of the gradient in the exponent."""
+
+
+@mass.on(RealParams)
+@mass.on(Params)
+def one_sided(p, theta, top):
+    """EG: e^theta."""
+    return math.exp(theta - top)
+
+
+@mass.on(RealSignedParams)
+@mass.on(SignedParams)
+def two_sided(p, theta, top):
+    """EG+-: e^theta + e^-theta, the weights of a coordinate and of its mirror image."""
+    return math.exp(theta - top) + math.exp(-theta - top)
+
+
+@size.on(RealParams)
+@size.on(Params)
+def one_log(p, theta):
+    """EG: theta."""
+    return theta
+
+
+@size.on(RealSignedParams)
+@size.on(SignedParams)
+def larger_log(p, theta):
+    """EG+-: theta or -theta."""
+    return abs(theta)
+
+
+@weight.on(RealParams)
+@weight.on(Params)
+def simplex_weight(p, theta, top, Z):
+    """EG: a share of 1."""
+    return math.exp(theta - top) / Z if Z > 0.0 else 1.0 / p.d
+
+
+@weight.on(RealSignedParams)
+@weight.on(SignedParams)
+def signed_weight(p, theta, top, Z):
+    """EG+-: the difference of two shares of U."""
+    return p.U * (math.exp(theta - top) - math.exp(-theta - top)) / Z if Z > 0.0 else 0.0
+
+
+@force.on(RealParams)
+@force.on(Params)
+def plain_force(p):
+    """EG."""
+    return 1.0
+
+
+@force.on(RealSignedParams)
+@force.on(SignedParams)
+def scaled_force(p):
+    """EG+-."""
+    return p.U
+
+
+def score(s, x, p):
+    """Return w.x."""
+    K = np.uintp(s.Z.shape[0])
+    f = 0.0
+    for k in range(nnz(x)):
+        i, v = item(x, k)
+        c = i % K
+        f += v * weight(p, s.theta[i], s.top[c], s.Z[c])
+    return f
+
+
+def measure(s, c, p):
+    """Compute Z of class c, with the largest log weight for reference."""
+    K = s.Z.shape[0]
+    top = size(p, s.theta[c])
+    for j in range(int(p.d)):
+        top = max(top, size(p, s.theta[j * K + c]))
+    s.top[c] = top
+    Z = 0.0
+    for j in range(int(p.d)):
+        Z += mass(p, s.theta[j * K + c], top)
+    s.Z[c] = Z
+    s.n[c] = p.d
+    s.age[c] = 0.0
+
+
+def ready(s, p):
+    """Bring every Z to the coordinates now in use: a new one has log weight 0, and a share of the mass."""
+    for c in range(s.Z.shape[0]):
+        if s.n[c] == 0.0:
+            measure(s, c, p)
+        elif s.n[c] != p.d:
+            s.Z[c] += (p.d - s.n[c]) * mass(p, 0.0, s.top[c])
+            s.n[c] = p.d
+
+
+def tilt(s, x, p, a):
+    """Do theta += a x, keeping Z; it is computed afresh when a reference is left behind, digits were lost, or d moves were made."""
+    K = np.uintp(s.Z.shape[0])
+    for k in range(nnz(x)):
+        i, v = item(x, k)
+        c = i % K
+        old = s.theta[i]
+        s.theta[i] = old + a * v
+        s.age[c] += 1.0
+        if size(p, s.theta[i]) > s.top[c] + REACH:
+            measure(s, c, p)
+        else:
+            before = s.Z[c]
+            s.Z[c] += mass(p, s.theta[i], s.top[c]) - mass(p, old, s.top[c])
+            if s.Z[c] < 1e-3 * before or s.age[c] > p.d:
+                measure(s, c, p)
+
+
+def step(s, x, y, p):
+    """Do w_j *= exp(-eta g x_j), and normalise."""
+    s.t[0] += 1
+    ready(s, p)
+    f = score(s, x, p)
+    g = slope(p.loss, f, y)
+    if g == 0.0 or null(s.theta, x):
+        return f, False
+    tilt(s, x, p, -rate(p.rate, s.t[0]) * force(p) * importance(x) * g)
+    return f, True
+
+
+def share(s, f, y, p, tau, x):
+    """Do the same with the log loss of many classes, whose gradient moves all of them."""
+    s.t[0] += 1
+    ready(s, p)
+    if null(s.theta, x):
+        return False
+    softmax_slopes(f, y, tau)
+    K = np.uintp(s.Z.shape[0])
+    a = -rate(p.rate, s.t[0]) * force(p) * importance(x)
+    for c in range(tau.shape[0]):
+        tilt(s, Block(x, np.uintp(c), K), p, a * tau[c])
+    return True
+
+
+class Exponentiated:
+    """What the four learners share: how to read the weights."""
+
+    @classmethod
+    def primal(cls, s: Any, p: Any) -> np.ndarray:
+        """Return the weights, feature by feature."""
+        theta = s.theta.reshape(-1, len(s.Z))[: int(p.d)].astype(np.float64)
+        if not isinstance(p, (SignedParams, RealSignedParams)):
+            up = np.exp(theta - theta.max(0))
+            return (up / up.sum(0)).ravel()
+        top = np.abs(theta).max(0)
+        up, down = np.exp(theta - top), np.exp(-theta - top)
+        return (p.U * (up - down) / (up + down).sum(0)).ravel()
+
+
+def eg_bound(t: Comparison, p: Any) -> float:
+    """Return ln d/eta + eta/2 sum |g|_inf^2, once for each row of weights that moves."""
+    if isinstance(p.loss, UNBOUNDED) or not isinstance(p.rate, Constant):
+        return math.inf
+    rows, moved = (max(t.K, 2), 2.0) if isinstance(p, Params) else (1, 1.0)
+    return rows * math.log(t.d) / p.eta + moved * p.eta / 2.0 * t.T * t.R_inf**2
+
+
+def eg_pm_bound(t: Comparison, p: Any) -> float:
+    """Return ln(2d)/eta + eta U^2/2 sum |g|_inf^2 against |u|_1 <= U."""
+    if isinstance(p.loss, UNBOUNDED) or not isinstance(p.rate, Constant) or t.u_1 > p.U * (1.0 + 1e-9) or t.K > 2:
+        return math.inf
+    return math.log(2.0 * t.d) / p.eta + p.eta * p.U**2 / 2.0 * t.T * t.R_inf**2
+
+
+class EG(Exponentiated, Classifier):
+    """Exponentiated gradient for classes: every class has weights on the simplex (w >= 0, sum 1), moved by exp(-eta g x).
+
+    Every class has its row, also when there are two; the loss is that of the margin to the best rival, or softmax ("log").
+
+    Parameters: `loss` as in OGD, `eta` > 0, `rate` ("constant", ...). A sample weight multiplies the gradient.
+
+    Pitfalls: the weights cannot be negative (EGpm's can); d is part of the formula: coordinates not yet seen hold their share, so
+    dicts that bring new names dilute the rest (give `hash_bits` to fix d); the constant feature is a coordinate too. scikit-learn's
+    tag: poor_score, because weights of bounded sum cannot follow arbitrary classes.
+
+    Bound: regret <= K ln d/eta + eta T R_inf^2 against rows on the simplex (slopes of at most 1).
+
+    Kivinen, Warmuth (1997), section 3.
+
+    >>> m = EG(eta=0.5, fit_intercept=False).fit([[1, 0], [0, 1], [1, 0.2]], ["a", "b", "a"], epochs=10)
+    >>> m.predict([[1, 0], [0, 1]]).tolist()
+    ['a', 'b']
+    """
+
+    name = "eg"
+    cite = "kivinen1997"
+    State, Params, step, score_row, share, shares = State, Params, step, score, share, is_log
+    by_rows = True
+    tags = {"classifier": {"poor_score": True}}
+    bound = Bound("Kivinen, Warmuth 1997, theorem 5.10 (linearised)", "regret", eg_bound)
+
+
+class EGRegressor(Exponentiated, Regressor):
+    """Exponentiated gradient: weights on the simplex (w >= 0, sum 1), w_j *= exp(-eta g x_j), normalised.
+
+    Parameters: `loss`: "square" (without 1/2), "absolute", "epsilon_insensitive", ... with `epsilon`; `eta` > 0, `rate`. Pitfalls as
+    in EG. scikit-learn's tag: poor_score, because a mixture of the features cannot reach arbitrary targets.
+
+    Bound (slopes of at most 1): regret <= ln d/eta + eta T R_inf^2 / 2 against u on the simplex.
+
+    Kivinen, Warmuth (1997), section 3.
+
+    >>> X, y = [[1, 0, 0.5], [0, 1, 0.5], [0.5, 0.5, 0]], [0.8, 0.2, 0.5]
+    >>> EGRegressor(fit_intercept=False).fit(X, y).coef_.round(4).tolist()
+    [0.3551, 0.3156, 0.3293]
+    """
+
+    name = "eg_regressor"
+    cite = "kivinen1997"
+    State, Params, step, score_row = State, RealParams, step, score
+    tags = {"regressor": {"poor_score": True}}
+    bound = Bound("Kivinen, Warmuth 1997, theorem 5.10 (linearised)", "regret", eg_bound)
+
+
+class EGpm(Exponentiated, Classifier):
+    """EG+-: exponentiated gradient with signed weights, |w|_1 <= U, as the difference of two positive vectors of total mass U.
+
+    w+_j *= exp(-eta U g x_j), w-_j *= exp(eta U g x_j), normalised together. Strong when few of many dense features matter.
+
+    Parameters: `loss` as in OGD, `eta` > 0, `U` > 0, `rate`. Pitfalls as in EG; |w|_1 never exceeds U, so with features of size 1
+    and the hinge loss U must allow for margins of 1. scikit-learn's tag: poor_score, because the scores are bounded by U |x|_inf.
+
+    Bound: regret <= ln(2d)/eta + eta U^2 T R_inf^2 / 2 against |u|_1 <= U (slopes of at most 1).
+
+    Kivinen, Warmuth (1997), section 3.
+
+    >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2]], [1, -1, 1]
+    >>> EGpm(eta=0.5, U=2, fit_intercept=False).fit(X, y).coef_.round(3).tolist()
+    [[-0.226, 1.463, 0.18]]
+    """
+
+    name = "eg_pm"
+    cite = "kivinen1997"
+    State, Params, step, score_row, share, shares = State, SignedParams, step, score, share, is_log
+    tags = {"classifier": {"poor_score": True}}
+    bound = Bound("Kivinen, Warmuth 1997, theorem 5.11 (linearised)", "regret", eg_pm_bound)
+
+
+class EGpmRegressor(Exponentiated, Regressor):
+    """EG+- for real targets: signed weights with |w|_1 <= U.
+
+    Parameters: `loss` as in EGRegressor, `eta` > 0, `U` > 0, `rate`. scikit-learn's tag: poor_score, because |w|_1 <= U.
+
+    Bound (slopes of at most 1): regret <= ln(2d)/eta + eta U^2 T R_inf^2 / 2 against |u|_1 <= U.
+
+    Kivinen, Warmuth (1997), section 3.
+
+    >>> X, y = [[1, 2, 0], [0.5, -1, 1]], [1.0, -0.5]
+    >>> EGpmRegressor(fit_intercept=False).fit(X, y).coef_.round(4).tolist()
+    [0.0513, 0.1591, -0.0256]
+    """
+
+    name = "eg_pm_regressor"
+    cite = "kivinen1997"
+    State, Params, step, score_row = State, RealSignedParams, step, score
+    tags = {"regressor": {"poor_score": True}}
+    bound = Bound("Kivinen, Warmuth 1997, theorem 5.11 (linearised)", "regret", eg_pm_bound)
+
+
+# ---- Winnow ----------------------------------------------------------------------------------------------------------
+class WinnowParams(NamedTuple):
+    """Winnow."""
+
+    alpha: AboveOne = 2.0
+    theta: Optional = None
+    zero_on_demotion: Switch = False
+    d: Width = 0.0
+
+
+class WinnowState(NamedTuple):
+    """Log weights."""
+
+    w: Logs
+
+
+class BalancedParams(NamedTuple):
+    """Balanced Winnow."""
+
+    alpha: AboveOne = 2.0
+    beta: Fraction = 0.5
+    theta: Positive = 1.0
+    d: Width = 0.0
+
+
+class BalancedState(NamedTuple):
+    """Log weights of the two vectors, over their start."""
+
+    up: Logs
+    down: Logs
+
+
+@word
+def single(x):
+    """Return 1 for a row on its own, which is held against theta; 0 for a class among others."""
+
+
+@word
+def errs(x, f, y):
+    """Return whether score f is a mistake."""
+
+
+@single.on(object)
+def _(x):
+    return 1.0
+
+
+@single.on(Block)
+def _(x):
+    return 0.0
+
+
+@single.on(Pair)
+def _(x):
+    return 0.0
+
+
+@single.on(Weighted)
+def _(x):
+    return single(x.x)
+
+
+@errs.on(object)
+def _(x, f, y):
+    return (f >= 0.0) != (y > 0.0)
+
+
+@errs.on(Pair)
+def _(x, f, y):
+    return f <= 0.0
+
+
+@errs.on(Weighted)
+def _(x, f, y):
+    return errs(x.x, f, y)
+
+
+def grown(log, a):
+    """Return a log weight moved by a, within what an exponential can bear; nothing stays nothing."""
+    return log if log == LOW else min(300.0, max(-300.0, log + a))
+
+
+def winnow_score(s, x, p):
+    """Return w.x - theta."""
+    f = 0.0
+    for k in range(nnz(x)):
+        i, v = item(x, k)
+        f += v * math.exp(s.w[i])
+    return f - single(x) * (p.theta if p.theta > 0.0 else p.d)
+
+
+def winnow(s, x, y, p):
+    """Do w_j *= alpha^(y x_j) on a mistake."""
+    f = winnow_score(s, x, p)
+    if not errs(x, f, y) or null(s.w, x):
+        return f, False
+    a = importance(x) * y * math.log(p.alpha)
+    for k in range(nnz(x)):
+        i, v = item(x, k)
+        s.w[i] = LOW if p.zero_on_demotion and y * v < 0.0 else grown(s.w[i], a * v)
+    return f, True
+
+
+def balanced_score(s, x, p):
+    """Return (w+ - w-).x - theta."""
+    f = 0.0
+    for k in range(nnz(x)):
+        i, v = item(x, k)
+        f += v * (2.0 * math.exp(s.up[i]) - math.exp(s.down[i]))
+    return f * p.theta / p.d - single(x) * p.theta
+
+
+def balanced(s, x, y, p):
+    """Do w+_j *= alpha^x_j, w-_j *= beta^x_j on a positive row missed; the other way round on a negative one."""
+    f = balanced_score(s, x, p)
+    if not errs(x, f, y) or null(s.up, x):
+        return f, False
+    promote, demote = importance(x) * math.log(p.alpha), importance(x) * math.log(p.beta)
+    for k in range(nnz(x)):
+        i, v = item(x, k)
+        s.up[i] = grown(s.up[i], abs(v) * (promote if y * v > 0.0 else demote))
+        s.down[i] = grown(s.down[i], abs(v) * (demote if y * v > 0.0 else promote))
+    return f, True
+
+
+def winnow_bound(t: Comparison, p: WinnowParams) -> float:
+    """Return 2 + 3k(1 + log2 d) when y is the disjunction of the k features marked by u in {0, 1}^d."""
+    if p.alpha != 2.0 or (p.theta > 0.0 and p.theta != t.d) or t.K > 2:
+        return math.inf
+    return 2.0 + 3.0 * t.u_1 * (1.0 + math.log2(t.d))
+
+
+class Winnow(Classifier):
+    """Winnow: positive weights, multiplied by alpha^(y x) on mistakes. Few mistakes when few of many features matter.
+
+    Predicts the positive class when w.x >= theta. Features are 0/1, or real in [0, 1]. Which class is positive: `classes_[1]`
+    when classes are declared (`fit` does); in a stream, the first label, unless it is 0, -1 or False. More than two classes: a
+    positive vector for each, no theta; promote the true class, demote the rival.
+
+    Parameters: `alpha` > 1; `theta` (None: the number of features d; dicts need `theta` or `hash_bits`); `zero_on_demotion=True` is
+    Winnow-1. A sample weight multiplies the exponent.
+
+    Pitfalls: for monotone targets only (BalancedWinnow for others); negative features are refused. scikit-learn's tags:
+    positive_only, poor_score.
+
+    Bound, for a disjunction of k of d variables, alpha = 2, theta = d: mistakes <= 2 + 3k(1 + log2 d).
+
+    Littlestone (1988), theorem 9.
+
+    >>> X, y = [[1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 0]], [1, -1, 1, -1, 1]
+    >>> Winnow().fit(X, y).coef_.tolist()
+    [[4.0, 2.0, 2.0, 2.0]]
+    """
+
+    name = "winnow"
+    cite = "littlestone1988"
+    State, Params, step, score_row = WinnowState, WinnowParams, winnow, winnow_score
+    overrides = {"fit_intercept": False}
+    nonnegative = True
+    tags = {"input": {"positive_only": True}, "classifier": {"poor_score": True}}
+    bound = Bound("Littlestone 1988, theorem 9", "mistakes", winnow_bound)
+
+    @classmethod
+    def primal(cls, s: Any, p: Any) -> np.ndarray:
+        """Return the weights, feature by feature."""
+        return np.exp(s.w, dtype=np.float64)
+
+
+class BalancedWinnow(Classifier):
+    """Balanced Winnow: two positive vectors, so that features may count for either class.
+
+    Predicts the positive class when (w+ - w-).x >= theta. On a positive row missed w+ *= alpha^x, w- *= beta^x; on a negative one
+    the other way round. Start: w+ = 2 theta/d, w- = theta/d. Features in [0, 1]. Positive class, more than two classes and sample
+    weights as in Winnow.
+
+    Parameters: `alpha` > 1, `beta` in (0, 1), `theta` > 0. Pitfall: d is part of the start; dicts that bring new names change it
+    (give `hash_bits`). scikit-learn's tags: positive_only, poor_score.
+
+    Littlestone (1988); Dagan, Karov, Roth (1997).
+
+    >>> X, y = [[1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 0]], [1, -1, 1, -1, 1]
+    >>> BalancedWinnow().fit(X, y).coef_.tolist()
+    [[1.9375, 0.25, 0.875, 0.25]]
+    """
+
+    name = "balanced_winnow"
+    cite = "littlestone1988"
+    State, Params, step, score_row = BalancedState, BalancedParams, balanced, balanced_score
+    overrides = {"fit_intercept": False}
+    nonnegative = True
+    tags = {"input": {"positive_only": True}, "classifier": {"poor_score": True}}
+
+    @classmethod
+    def primal(cls, s: Any, p: Any) -> np.ndarray:
+        """Return w+ - w-, feature by feature."""
+        return (2.0 * np.exp(s.up, dtype=np.float64) - np.exp(s.down, dtype=np.float64)) * p.theta / p.d

@@ -1,0 +1,32 @@
+"""The registry: every learner by name, imported when asked for."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Any
+
+from . import algorithms as families
+from .core.learner import REGISTRY, Learner
+
+
+def load_all() -> dict[str, type[Learner]]:
+    """Import every family; return the learners by registry name."""
+    for module in pkgutil.iter_modules(families.__path__):
+        importlib.import_module(f"{families.__name__}.{module.name}")
+    return REGISTRY
+
+
+def algorithms(task: str | None = None) -> list[str]:
+    """Return the registry names, of one task ("classification", "regression", "one_class") or of all."""
+    tasks = {"classification", "regression", "one_class"}
+    if task is not None and task not in tasks:
+        raise ValueError(f"task must be one of {sorted(tasks)}, got {task!r}")
+    return sorted(name for name, cls in load_all().items() if task in (None, cls.task))
+
+
+def learner(name: str, **params: Any) -> Learner:
+    """Return a learner by registry name."""
+    if name not in REGISTRY and name not in load_all():
+        raise ValueError(f"no learner is called {name!r}; there are {', '.join(algorithms())}")
+    return REGISTRY[name](**params)

@@ -1,0 +1,153 @@
+"""River: any learner as a River model, for its pipelines, metrics and evaluation. Needs `pip install noregret[river]`.
+
+The adapter adds no learning of its own: what it is given goes to the learner, and the learner is there to be read
+(`model.learner.coef_`). Features are numbers; a category is a feature of its own, as River's OneHotEncoder makes it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+
+from .core.learner import Learner
+
+try:
+    from river import base
+except ImportError as e:
+    raise ImportError("noregret.river needs River: pip install noregret[river]") from e
+
+
+class Adapter(base.Estimator):
+    """What both adapters do."""
+
+    task = ""
+
+    def __init__(self, learner: Learner) -> None:
+        if getattr(learner, "task", None) != self.task:
+            raise TypeError(f"{type(self).__name__} takes a learner of {self.task}, got {learner!r}")
+        self.learner: Any = learner
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """Return an adapter with the same parameters that has learned nothing, or with all it has learned."""
+        params = {"learner": self.learner, **(new_params or {})}
+        params["learner"] = copy.deepcopy(params["learner"]) if include_attributes else params["learner"].clone()
+        return type(self)(**params)
+
+    def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn one example, with weight w."""
+        self.learner.learn_one(x, y, w)
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn the rows of a pandas frame in order: the same as `learn_one` on each, and new columns may come."""
+        self.learner.partial_fit(self._batch(X), y)
+
+    @property
+    def _learned(self) -> bool:
+        return bool(self.learner.__sklearn_is_fitted__())
+
+    def _batch(self, X: Any) -> Any:
+        """Return a frame as it is once the learner knows its features by name; before, row by row as named examples."""
+        named = all(isinstance(name, str) for name in X.columns)
+        return X if self._learned and named else X.to_dict("records")
+
+    def _more_tags(self) -> set[str]:
+        return {base.tags.POSITIVE_INPUT} if self.learner.tags.get("input", {}).get("positive_only") else set()
+
+
+class RiverClassifier(Adapter, base.MiniBatchClassifier):
+    """A learner of labels as a River classifier, for any number of classes.
+
+    Before the first example the answer is None, and there are no probabilities.
+
+    `predict_proba_one` is not calibrated: it is the logistic function of the score, with more than two classes the softmax of
+    the scores, as in River's own PAClassifier. It ranks (ROC AUC) as the scores do; to read it as a probability (log loss)
+    needs a learner of the logistic loss.
+
+    >>> from river import preprocessing
+    >>> from noregret.algorithms.passive_aggressive import PA1
+    >>> model = preprocessing.StandardScaler() | RiverClassifier(PA1(C=0.1))
+    >>> model.learn_one({"length": 3.0, "links": 7.0}, "spam")
+    >>> model.predict_one({"length": 3.0, "links": 7.0})
+    'spam'
+    """
+
+    task = "classification"
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """Return the label, None before any is known."""
+        return self.learner.predict_one(x) if self._learned else None
+
+    def predict_many(self, X: Any) -> Any:
+        """Return the label of each row of a pandas frame."""
+        import pandas as pd
+
+        if not self._learned:
+            return pd.Series([None] * len(X), X.index, object)
+        return pd.Series(self.learner.predict(self._batch(X)), X.index)
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Return the squashed scores by label (not calibrated); they sum to 1."""
+        if not self._learned:
+            return {}
+        shares = self._shares(self.learner.decision_function([x]))[0]
+        return dict(zip(self.learner.classes_.tolist(), shares.tolist(), strict=True))
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Return the squashed scores (not calibrated) as a frame with a column per label."""
+        import pandas as pd
+
+        if not self._learned:
+            return pd.DataFrame(index=X.index)
+        return pd.DataFrame(self._shares(self.learner.decision_function(self._batch(X))), X.index, self.learner.classes_.tolist())
+
+    def _shares(self, f: np.ndarray) -> np.ndarray:
+        """Return the softmax of the scores; one score stands for (0, f), and one class has everything."""
+        if len(self.learner.classes_) == 1:
+            return np.ones((len(f), 1))
+        if f.ndim == 1:
+            f = np.column_stack([np.zeros(len(f)), f])
+        e = np.exp(f - f.max(axis=1, keepdims=True))
+        shares: np.ndarray = e / e.sum(axis=1, keepdims=True)
+        return shares
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        from .algorithms.passive_aggressive import PA1
+
+        yield {"learner": PA1()}
+
+
+class RiverRegressor(Adapter, base.MiniBatchRegressor):
+    """A learner of real numbers as a River regressor. Before the first example the answer is 0.
+
+    >>> from noregret.algorithms.passive_aggressive import PA1Regressor
+    >>> model = RiverRegressor(PA1Regressor(epsilon=0))
+    >>> model.learn_one({"x": 1.0}, 2.0)
+    >>> model.predict_one({"x": 1.0})
+    2.0
+    """
+
+    task = "regression"
+
+    def predict_one(self, x: dict[Any, Any]) -> float:
+        """Return the prediction."""
+        return float(self.learner.predict_one(x)) if self._learned else 0.0
+
+    def predict_many(self, X: Any) -> Any:
+        """Return the prediction for each row of a pandas frame."""
+        import pandas as pd
+
+        return pd.Series(self.learner.predict(self._batch(X)) if self._learned else 0.0, X.index, float)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        from .algorithms.passive_aggressive import PA1Regressor
+
+        yield {"learner": PA1Regressor()}
