@@ -20,12 +20,20 @@ except ImportError as e:
     raise ImportError("noregret.river needs River: pip install noregret[river]") from e
 
 
+def pandas() -> Any:
+    """Return pandas; only mini-batches need it, and whoever has one has pandas."""
+    import pandas  # type: ignore[import-untyped]
+
+    return pandas
+
+
 class Adapter(base.Estimator):
     """What both adapters do."""
 
     task = ""
 
     def __init__(self, learner: Learner) -> None:
+        """Wrap a learner; it learns in place."""
         if getattr(learner, "task", None) != self.task:
             raise TypeError(f"{type(self).__name__} takes a learner of {self.task}, got {learner!r}")
         self.learner: Any = learner
@@ -86,11 +94,9 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
 
     def predict_many(self, X: Any) -> Any:
         """Return the label of each row of a pandas frame."""
-        import pandas as pd
-
         if not self._learned:
-            return pd.Series([None] * len(X), X.index, object)
-        return pd.Series(self.learner.predict(self._batch(X)), X.index)
+            return pandas().Series([None] * len(X), X.index, object)
+        return pandas().Series(self.learner.predict(self._batch(X)), X.index)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return the squashed scores by label (not calibrated); they sum to 1."""
@@ -101,11 +107,10 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return the squashed scores (not calibrated) as a frame with a column per label."""
-        import pandas as pd
-
         if not self._learned:
-            return pd.DataFrame(index=X.index)
-        return pd.DataFrame(self._shares(self.learner.decision_function(self._batch(X))), X.index, self.learner.classes_.tolist())
+            return pandas().DataFrame(index=X.index)
+        shares = self._shares(self.learner.decision_function(self._batch(X)))
+        return pandas().DataFrame(shares, X.index, self.learner.classes_.tolist())
 
     def _shares(self, f: np.ndarray) -> np.ndarray:
         """Return the softmax of the scores; one score stands for (0, f), and one class has everything."""
@@ -142,9 +147,7 @@ class RiverRegressor(Adapter, base.MiniBatchRegressor):
 
     def predict_many(self, X: Any) -> Any:
         """Return the prediction for each row of a pandas frame."""
-        import pandas as pd
-
-        return pd.Series(self.learner.predict(self._batch(X)) if self._learned else 0.0, X.index, float)
+        return pandas().Series(self.learner.predict(self._batch(X)) if self._learned else 0.0, X.index, float)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

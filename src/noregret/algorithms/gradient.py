@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.bounds import Bound, Comparison, regret_constant
 from ..core.examples import Every, importance
-from ..core.params import Exponent, NonNegative, Positive, Width
+from ..core.params import Exponent, NonNegative, Positive
 from ..core.state import Count, Dual, Scalable
 from ..core.weights import add, dot, null, scale, spread
 from ..core.words import word
@@ -34,7 +34,6 @@ class Params(NamedTuple):
     l2: NonNegative = 0.0
     projection: Region = None
     radius: Positive = 1.0
-    d: Width = 0.0
 
     def check(self) -> None:
         """Refuse a decay that would turn the weights over."""
@@ -51,7 +50,6 @@ class RealParams(NamedTuple):
     projection: Region = None
     radius: Positive = 1.0
     epsilon: NonNegative = 0.1
-    d: Width = 0.0
 
     def check(self) -> None:
         """Refuse a decay that would turn the weights over."""

@@ -1,4 +1,7 @@
-"""Driver texts: the loops over rows that call a step, one text for each task, filled in for a learner and a layout."""
+"""Driver texts: the loops over rows that call a step, one text for each task, filled in for a learner and a layout.
+
+A row of weight 0 is answered and changes nothing, counters included.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ def learn({args}{data}{c}y, tally, work, out):
     s, p = {S}, {P}
     for i in range({n}):
         x = {row}
-        {before}f, moved = step(s, {example}, y[i], p)
+        {skip}{before}f, moved = step(s, {example}, y[i], p)
         tick(s.{first})
         out[i, 0] = {said}
         count(tally, {wrong}, moved)
@@ -30,7 +33,7 @@ def learn({args}{data}{c}y, tally, work, out):
         x = {row}
         f = out[i]
         {scores}
-        wrong = wrong_class(tally, f, y[i])
+        {skip}wrong = wrong_class(tally, f, y[i])
         moved = False
         {round}
         tick(s.{first})
@@ -129,6 +132,7 @@ def _build(job: Job, layout: str, weighted: bool, args: list[str], kinds: dict[s
         "first": first,
         "example": weigh("x"),
     }
+    skip = "if c[i] == 0.0:{}\n            continue\n        ".format if weighted else lambda _: ""
     scope: dict[str, Any] = {**VERBS, **KINDS, **kinds, "step": job.step, "score": job.score, "share": job.share}
     if job.many:
         pair = "Pair(x, np.uintp(y[i]), np.uintp(r), K, asked(cost, y[i], r))"
@@ -142,12 +146,12 @@ def _build(job: Job, layout: str, weighted: bool, args: list[str], kinds: dict[s
                 if remembers
                 else f"scores(s.{first}, x, f)\n        g = f"
             )
-        text = CLASSES.format(**words)
+        text = CLASSES.format(**words, skip=skip(""))
     else:
         words["answers"] = "f[0] = score(s, x, p)" if job.score else f"f[0] = answer(s.{first}, x)"
         words["before"], words["said"] = (f"said = answer(s.{first}, x)\n        ", "said") if remembers else ("", "f")
         words["wrong"] = f"wrong_sign(tally, {words['said']}, y[i])" if job.labelled else "False"
-        text = REAL.format(**words)
+        text = REAL.format(**words, skip=skip("\n            f = out[i]\n            " + words["answers"]))
     text += PREDICT.format(**words)
     used = {k: v for k, v in scope.items() if v is not None and f"{k}(" in text}
     if layout == "dense":

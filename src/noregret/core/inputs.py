@@ -261,3 +261,23 @@ def sample_weights(c: Any, n: int) -> np.ndarray | None:
         at = int(np.argmax(c < 0.0))
         raise ValueError(f"sample_weight must not be negative, got {c[at]:g} in row {at}")
     return c
+
+
+def one_weight(w: Any) -> float:
+    """Return one checked weight."""
+    c = sample_weights(w, 1)
+    assert c is not None
+    return float(c[0])
+
+
+def without_zeros(rows: Rows, y: np.ndarray, c: np.ndarray | None) -> tuple[Rows, np.ndarray, np.ndarray | None]:
+    """Leave out the rows of weight 0: they change nothing, counters included."""
+    if c is None or c.all():
+        return rows, y, c
+    keep = np.flatnonzero(c)
+    return rows.take(keep), y[keep], c[keep]
+
+
+def one_row(x: Any) -> Rows:
+    """Return one example given as a sequence, as rows."""
+    return rows(np.asarray(x, np.float64).reshape(1, -1), np.float64)

@@ -6,7 +6,7 @@ import copy
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Self, get_type_hints
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from .features import Columns, Features, Hashed, Names
 from .inputs import Rows
 from .labels import Labels
 from .model import Model
-from .params import Filled, public
+from .params import public
 from .rounds import EXAMPLES, MISTAKES, UPDATES, UnitCost
 from .state import Need, needs_of
 
@@ -65,7 +65,6 @@ class Learner:
     # ---- filled in by the class machinery ----------------------------------------------------------------------------
     options: ClassVar[dict[str, Any]] = {"epochs": 1, "shuffle": False, "seed": 0, "hash_bits": None, "dtype": "float64"}
     defaults: ClassVar[dict[str, Any]] = {}
-    filled: ClassVar[bool] = False
     _m: Model
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -81,8 +80,6 @@ class Learner:
         plain = isinstance(needs[0], Need) and needs[0].what in ("vector", "scale")
         without = {*cls.without, *(() if plain else ("average",))}
         cls.defaults = {**public(cls.Params), **{k: v for k, v in options.items() if k not in without}}
-        hints = get_type_hints(cls.Params, include_extras=True).values()
-        cls.filled = any(isinstance(m, Filled) for h in hints for m in getattr(h, "__metadata__", ()))
         key = inspect.Parameter
         given = [key(k, key.KEYWORD_ONLY, default=v) for k, v in cls.defaults.items()]
         cls.__signature__ = inspect.Signature(given)  # type: ignore[attr-defined]
@@ -145,13 +142,91 @@ class Learner:
         idx, values = m.features.row(x, grow)
         if self.nonnegative and (values < 0.0).any():
             raise ValueError(f"{type(self).__name__} is for features that are not negative, got {values.min():g}")
-        if grow and m.features.grows and (m.features.size > m.dims["feature"] or m.learner.filled):
+        if grow and m.features.grows and (m.features.size > m.dims["feature"] or m.filled):
             m.widen()
         return idx, values
 
     def _scores(self, X: Any) -> np.ndarray:
         m = self._model()
         return m.score(stack(m, X) if is_dicts(X) else self._place(m, self._check(X), grow=False))
+
+    # ---- learning: the path of one real score; classifiers have labels on top of it --------------------------------------
+    def _start(self, rows: Rows | None) -> Model:
+        """Return a new model for these rows, or for dicts."""
+        m = Model(self, self._features(rows), None)
+        if rows is not None:
+            m.features.check(rows)
+        return m
+
+    def _targets(self, y: Any, n: int) -> np.ndarray:
+        """Return what the step takes for y."""
+        return inputs.targets(y, n, numeric=True)
+
+    def _said(self, m: Model, f: np.ndarray) -> Any:
+        """Return the answer to one row, given its score."""
+        return float(f[0])
+
+    def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Predict, then learn, on each row in order; return the scores from before each update."""
+        if is_dicts(X):
+            return self._learn_dicts(X, y, sample_weight)
+        rows = self._check(X)
+        targets = self._targets(y, rows.n)
+        c = inputs.sample_weights(sample_weight, rows.n)
+        m = self._m if "_m" in self.__dict__ else self._start(rows)
+        f = m.learn(self._place(m, rows, grow=True), targets, c)
+        self._keep(m)
+        return f[:, 0]
+
+    def _keep(self, m: Model) -> None:
+        """Keep a new model once it has learned something (rows of weight 0 alone leave none)."""
+        if m.tally[EXAMPLES]:
+            self._m = m
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows in order."""
+        self.learn_many(X, y, sample_weight)
+        return self
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None
+    ) -> Self:
+        """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
+        rows = inputs.rows(X, self.dtype)
+        targets = self._targets(y, rows.n)
+        rows, targets, c = inputs.without_zeros(rows, targets, inputs.sample_weights(sample_weight, rows.n))
+        if rows.n == 0:
+            raise ValueError("all sample weights are zero: there is nothing to fit")
+        m = self._start(rows)
+        self._epochs(m, self._place(m, rows, grow=True), targets, c, epochs, until)
+        self._m = m
+        return self
+
+    def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> Any:
+        """Learn one example with weight w; return the prediction made before."""
+        target = float(self._targets([y], 1)[0])
+        c = 1.0 if w == 1.0 else inputs.one_weight(w)
+        m = self._m if "_m" in self.__dict__ else self._start(None if isinstance(x, Mapping) else inputs.one_row(x))
+        if c == 0.0:
+            return self._said(m, m.score_row(*m.features.row(x, False)))
+        idx, values = self._row(m, x, grow=True)
+        f = m.learn_row(idx, values, target, c)
+        self._m = m
+        return self._said(m, f)
+
+    def predict_one(self, x: Any) -> Any:
+        """Return the prediction for one example."""
+        m = self._model()
+        return self._said(m, m.score_row(*m.features.row(x, False)))
+
+    def _learn_dicts(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
+        """Learn from a list of named examples, one by one, when all of them have passed the checks."""
+        targets = self._targets(y, len(X))
+        c = inputs.sample_weights(sample_weight, len(X))
+        features = self._m.features if "_m" in self.__dict__ else self._features(None)
+        for x in X:
+            features.row(x, False)
+        return np.array([self.learn_one(x, targets[i], 1.0 if c is None else float(c[i])) for i, x in enumerate(X)])
 
     # ---- verbs -------------------------------------------------------------------------------------------------------
     def reset(self) -> Self:
@@ -191,9 +266,9 @@ class Learner:
                 what = f"{epochs} epochs and still updating: the data may not be separable, or need more epochs"
                 inputs.warn("ConvergenceWarning", what)
 
-    def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> None:
+    def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Learn from checked rows in order."""
-        m.learn(rows, y, c)
+        return m.learn(rows, y, c)
 
     def merge(self, other: Learner) -> Self:
         """Take in what another learner of the same kind has learned (see `merges` for what that means here).

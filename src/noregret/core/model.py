@@ -11,7 +11,7 @@ from .drivers import Drivers, Job, drivers, flatten
 from .features import Features
 from .inputs import Rows
 from .labels import Labels
-from .params import resolve
+from .params import depends_on_width, resolve
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
 from .state import Slot, describe, leaves, settle, tmap
 from .votes import Voted
@@ -33,6 +33,7 @@ class Model:
         self.dtype = np.dtype(self.given["dtype"])
         self.params = resolve(self.learner.Params, self.given, features.size)
         self.spec = describe(self.learner.State, self.params, bool(self.given.get("average", False)))
+        self.filled = depends_on_width(self.params)
         self.cost: Any = UnitCost()
         self.many = False
         self.tally = np.zeros(5, np.int64)
@@ -75,7 +76,7 @@ class Model:
         size = self.features.size
         if size > self.dims["feature"]:
             self.resize(feature=max(size, 2 * self.dims["feature"]))
-        if self.learner.filled:
+        if self.filled:
             self.params = resolve(self.learner.Params, self.given, size)
             self.refresh()
 

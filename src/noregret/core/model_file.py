@@ -1,22 +1,21 @@
 """Model files: safetensors with versioned JSON metadata and a checksum. Nothing in a file is ever run or imported by name.
 
-Tensors: `tally`; `state.<path>`, every array of the state with its axes apart, spare capacity included; `features`, the names as
-JSON, where there are names. Metadata: `noregret`, JSON text with everything else; `sha256`, over that text and all tensors, the
-same in every format. A value JSON does not know is an object with one tag: {"tuple": [...]}, {"bytes": ...}, {"part": ...}, ...
+Tensors: `tally`; `state.<path>`, every array of the state with its axes apart, spare capacity included; `features`, the names
+as JSON, where there are names. Metadata: `noregret`, JSON text with everything else; `sha256`, over that text and all tensors,
+the same in every format. A value JSON does not know is an object with a tag: {"tuple": [...]}, {"bytes": ...}, {"part": ...}.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import importlib
 import json
 import math
 import os
 import pkgutil
+import re
 import secrets
 from collections.abc import Mapping
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 Parts = dict[str, Any]
 Tensors = dict[str, np.ndarray]
+HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs, which JSON would join
 NUMBERS = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64)
 SCALARS: dict[str, Any] = {t.__name__: t for t in (*NUMBERS, np.str_, np.bytes_)}
 ARRAYS: dict[str, Any] = {**SCALARS, "object_": np.object_}
@@ -44,24 +44,30 @@ class ModelFileError(ValueError):
     """A file is no model this version can read, or is damaged."""
 
 
+def expect(ok: bool, what: str, found: Any) -> None:
+    """Raise unless the file holds what it must."""
+    if not ok:
+        raise ModelFileError(
+            f"expected {what}, found {repr(found)[:200]}; the file was not written by noregret, or was changed"
+        )
+
+
 # ---- values ----------------------------------------------------------------------------------------------------------
 def encode(v: Any, what: str, parts: Parts) -> Any:
     """Return a value as JSON that comes back with the same type, or an error that says what cannot be saved."""
     kind = type(v)
-    if v is None or kind in (bool, int) or (kind is float and math.isfinite(v)):
+    if v is None or kind in (bool, int):
         return v
     if kind is float:
-        return {"float": repr(v)}
-    if kind is str:  # JSON would join two halves of a surrogate pair
-        return v if v.isascii() else {"text": v.encode("utf-8", "surrogatepass").hex()}
+        return v if math.isfinite(v) else {"float": repr(v)}
+    if kind is str:
+        return {"text": v.encode("utf-8", "surrogatepass").hex()} if HALVES.search(v) else v
     if kind is bytes:
         return {"bytes": v.hex()}
-    if kind is list:
+    if kind in (list, range):
         return [encode(x, what, parts) for x in v]
     if kind is tuple:
         return {"tuple": [encode(x, what, parts) for x in v]}
-    if kind is range:
-        return {"range": [v.start, v.stop, v.step]}
     if isinstance(v, Mapping):
         return {"map": [[encode(k, what, parts), encode(x, what, parts)] for k, x in v.items()]}
     if isinstance(v, np.ndarray) and v.dtype.type.__name__ in ARRAYS:
@@ -84,11 +90,9 @@ def encode(v: Any, what: str, parts: Parts) -> Any:
 
 def decode(v: Any, parts: Parts) -> Any:
     """Return the value that was encoded."""
-    if isinstance(v, list):
-        return [decode(x, parts) for x in v]
-    if not isinstance(v, dict):
-        return v
     match v:
+        case list():
+            return [decode(x, parts) for x in v]
         case {"float": ("inf" | "-inf" | "nan") as text}:
             return float(text)
         case {"text": digits}:
@@ -97,8 +101,6 @@ def decode(v: Any, parts: Parts) -> Any:
             return bytes.fromhex(digits)
         case {"tuple": items}:
             return tuple(decode(items, parts))
-        case {"range": ends}:
-            return range(*ends)
         case {"map": pairs}:
             return {decode(k, parts): decode(x, parts) for k, x in pairs}
         case {"array": cells, "dtype": name, "shape": shape}:
@@ -107,20 +109,19 @@ def decode(v: Any, parts: Parts) -> Any:
             return SCALARS[name](decode(x, parts))
         case {"part": name, "fields": fields} if name in parts:
             return parts[name](**{f: decode(x, parts) for f, x in fields.items()})
-    raise ModelFileError(f"expected a value this version knows, found {json.dumps(v)[:80]}")
+    expect(not isinstance(v, dict), "a value this version knows", v)
+    return v
 
 
-def modules(package: str) -> list[ModuleType]:
-    """Import the modules of a package of noregret."""
-    where = importlib.import_module(f"noregret.{package}")
-    return [importlib.import_module(f"{where.__name__}.{info.name}") for info in pkgutil.iter_modules(where.__path__)]
-
-
-@functools.cache
-def known_parts(cls: type[Learner]) -> Parts:
+def known_parts(cls: Any) -> Parts:
     """Return the parts a file of this learner may hold, by name: those of noregret.parts and those its Params choose from."""
-    own = [(module.__name__, c) for module in modules("parts") for c in vars(module).values()]
-    found = {c.__name__: c for home, c in own if isinstance(c, type) and issubclass(c, tuple) and c.__module__ == home}
+    from .. import parts
+
+    found: Parts = {}
+    for info in pkgutil.iter_modules(parts.__path__):
+        module = importlib.import_module(f"{parts.__name__}.{info.name}")
+        own = (c for c in vars(module).values() if isinstance(c, type) and c.__module__ == module.__name__)
+        found |= {c.__name__: c for c in own if issubclass(c, tuple)}
     for hint in get_type_hints(cls.Params, include_extras=True).values():
         for mark in getattr(hint, "__metadata__", ()):
             if isinstance(mark, Choice):
@@ -153,7 +154,8 @@ def save(learner: Learner, path: Any) -> None:
         features, labels = m.features, m.labels
         table = {k: getattr(features, k, None) for k in ("kind", "width", "bits", "bias")}
         meta["model"] = {"features": table, "labels": None, "many": m.many, "dims": {k: int(n) for k, n in m.dims.items()}}
-        meta["model"]["given"] = options(m.given, "parameter")  # a learner's attributes may have been set since
+        given = options(m.given, "parameter")  # those in force: the learner's attributes may have been set since
+        meta["model"]["given"] = {k: v for k, v in given.items() if json.dumps(v) != json.dumps(params[k])}
         if labels is not None:
             values = [encode(v, f"label {v!r}", {}) for v in labels.values]
             meta["model"]["labels"] = {"values": values, "positive": labels.positive, "declared": labels.declared}
@@ -185,11 +187,11 @@ def write(path: str, data: bytes) -> None:
 
 def checksum(text: str, tensors: Tensors) -> str:
     """Return the SHA-256 of the metadata and of every tensor: name, dtype, shape and bytes, little-endian, by name."""
-    h = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
+    h = hashlib.sha256(text.encode())
     for name, a in sorted(tensors.items()):
         a = a.astype(a.dtype.newbyteorder("<"), copy=False)
         h.update(f"\n{name} {a.dtype.str} {a.shape}\n".encode())
-        h.update(np.ascontiguousarray(a))
+        h.update(np.ascontiguousarray(a).data)
     return h.hexdigest()
 
 
@@ -208,12 +210,6 @@ def load(path: Any) -> Any:
         raise ModelFileError(f"{os.fspath(path)}: not a model this version can use: {type(e).__name__}: {e}") from e
 
 
-def expect(ok: bool, what: str, found: Any) -> None:
-    """Raise unless the file holds what it must."""
-    if not ok:
-        raise ModelFileError(f"expected {what}, found {found!r}; the file was not written by noregret, or was changed")
-
-
 def read(path: Any) -> tuple[dict[str, Any], Tensors]:
     """Return the metadata and tensors of an undamaged file of a known format."""
     from safetensors import SafetensorError, safe_open
@@ -225,7 +221,7 @@ def read(path: Any) -> tuple[dict[str, Any], Tensors]:
             said = f.metadata() or {}
             if not {"noregret", "sha256"} <= set(said):
                 raise ModelFileError("a safetensors file, but its metadata are not those of a noregret model")
-            tensors = {k: np.require(f.get_tensor(k), requirements="CAW") for k in f.keys()}  # noqa: SIM118
+            tensors = {k: np.require(f.get_tensor(k), requirements=["C", "A", "W"]) for k in f.keys()}  # noqa: SIM118
     except SafetensorError as e:
         raise ModelFileError(f"not a whole safetensors file ({e}): damaged, cut short, or of another kind") from None
     text, found = said["noregret"], checksum(said["noregret"], tensors)
@@ -243,24 +239,21 @@ def read(path: Any) -> tuple[dict[str, Any], Tensors]:
     return meta, tensors
 
 
-def registered(name: Any) -> type[Learner]:
-    """Return the learner of this name."""
-    from .learner import REGISTRY
-
-    if name not in REGISTRY:
-        modules("algorithms")
-    if name not in REGISTRY:
-        raise ModelFileError(
-            f"holds a learner named {name!r}, which is not known here: import the module that defines it first"
-        )
-    return REGISTRY[name]
-
-
 def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     """Return the learner described, every size checked against the tensors before anything is allocated."""
-    cls = registered(meta["learner"])
+    from .learner import REGISTRY
+
+    name = meta["learner"]
+    if name not in REGISTRY:
+        from ..registry import load_all
+
+        load_all()
+    if name not in REGISTRY:
+        raise ModelFileError(f"holds a {name!r}, a learner not known here: import the module that defines it first")
+    cls = REGISTRY[name]
     parts = known_parts(cls)
-    learner = cls(**{k: decode(v, parts) for k, v in meta["params"].items()})
+    params = {k: decode(v, parts) for k, v in meta["params"].items()}
+    learner = cls(**params)
     for k, v in meta["fitted"].items():
         expect(k.endswith("_") and not k.startswith("_") and k not in cls.defaults, "an attribute such as n_epochs_", k)
         learner.__dict__[k] = decode(v, parts)
@@ -276,8 +269,8 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     rows = max(len(labels), 1) if labels is not None and many else 1
     expect(type(many) is bool and dims["class"] == rows, f"{rows} rows of weights", dims["class"])
 
-    made_by = cls(**{k: decode(v, parts) for k, v in said["given"].items()})
-    given = made_by.get_params()
+    in_force = cls(**{**params, **{k: decode(v, parts) for k, v in said["given"].items()}})
+    given = in_force.get_params()
     spec = describe(cls.State, resolve(cls.Params, given, features.size), bool(given.get("average", False)))
     slots = {f"state.{at}": slot for at, slot, _ in leaves(spec, spec) if not slot.scratch}
     expect(slots.keys() == tensors.keys(), f"the tensors {sorted(slots)}", sorted(tensors))
@@ -286,10 +279,11 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
         expect(tensors[at].dtype == dtype, f"{at} of {dtype}", tensors[at].dtype)
         expect(tensors[at].shape == slot.shape(dims), f"{at} of shape {slot.shape(dims)}", tensors[at].shape)
 
-    m = Model(made_by, features, None)
+    m = Model(in_force, features, None)
     expect(dims.keys() == m.dims.keys() and dims["two"] == 2, f"the sizes {sorted(m.dims)}", dims)
     expect(tally.dtype == m.tally.dtype and tally.shape == m.tally.shape, "a tally", tally)
-    expect((tally[:TIE] >= 0).all() and tally[SEEN] <= (rows if many else 3) and abs(tally[TIE]) <= 1, "a tally", tally)
+    most = rows if many else 3
+    expect(bool((tally[:TIE] >= 0).all() and tally[SEEN] <= most and abs(tally[TIE]) <= 1), "a tally", tally)
     kept = iter(slots)
     m.labels, m.many, m.dims, m.tally = labels, many, dims, tally
     m.state = tmap(lambda slot: slot.new(dims, m.dtype) if slot.scratch else slot._flat(tensors[next(kept)]), spec)
@@ -303,22 +297,20 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
 def features_of(said: dict[str, Any], data: np.ndarray | None) -> Features:
     """Return the table of features."""
     names = None if data is None else decode(json.loads(data.tobytes()), {})
-    kind, bias = said["kind"], said["bias"]
+    kind, width, bias = said["kind"], said["width"], said["bias"]
     expect(names is None or isinstance(names, list), "a list of names", names)
     expect(type(bias) is bool, "whether there is a constant feature", bias)
     if kind == "columns":
-        width = said["width"]
-        expect(type(width) is int and width >= 0, "a number of columns", width)
-        expect(names is None or len(names) == width, f"{width} names of columns", names)
+        expect(type(width) is int and width >= 0 and (names is None or len(names) == width), f"{width!r} columns", names)
         return Columns(width, bias, names)
     expect(kind in ("names", "hashed") and names is not None, "columns, names or hashed names", kind)
-    table: Names | Hashed = Names(bias) if kind == "names" else Hashed(said["bits"], bias)
-    for name in names or ():
+    table = Names(bias) if kind == "names" else Hashed(said["bits"], bias)
+    for name in names:
         if isinstance(table, Hashed):
             table.place(name, True)
         else:
             table.table[name] = len(table.table) + bias
-    expect(len(table.table) == len(names or ()), "different names", names)
+    expect(len(table.table) == len(names), "different names", names)
     return table
 
 
@@ -329,8 +321,7 @@ def labels_of(said: dict[str, Any] | None) -> Labels | None:
     labels, values = Labels(), decode(said["values"], {})
     labels.extend(values)
     expect(len(labels) == len(values), "different labels", values)
-    expect(said["positive"] in (0, 1) and type(said["declared"]) is bool, "how labels are read", said)
-    labels.positive, labels.declared = int(said["positive"]), said["declared"]
+    labels.positive, labels.declared = int(said["positive"] == 1), bool(said["declared"])
     labels.refresh()
     return labels
 

@@ -87,11 +87,16 @@ def resolve(Params: Any, given: dict[str, Any], width: int) -> Any:
             values[f] = bool(given[f])
     for f, mark in marks.items():
         if isinstance(mark, Choice):
-            values[f] = mark.check(f, given[f], {**given, **values})
+            values[f] = mark.check(f, given[f], {**given, **values, "d": float(width)})
     params = Params(**values)
     if hasattr(params, "check"):
         params.check()
     return params
+
+
+def depends_on_width(params: Any) -> bool:
+    """Return whether d is part of the formulas: of the step, or of one of its parts."""
+    return any("d" in getattr(node, "_fields", ()) for node in (params, *params))
 
 
 def public(Params: Any) -> dict[str, Any]:

@@ -40,30 +40,36 @@ class Classifier(Learner):
         super().__init_subclass__(**kwargs)
 
     # ---- learning ----------------------------------------------------------------------------------------------------
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from rows in order. New classes may appear at any time unless `classes` were declared."""
+    def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> np.ndarray:
+        """Predict, then learn, on each row in order; return the scores (as `decision_function` does) from before each update.
+
+        New classes may appear at any time unless `classes` were declared.
+        """
         if is_dicts(X):
-            return self._learn_dicts(X, y, classes, sample_weight)
+            return self._learn_named(X, y, sample_weight, classes)
         rows = self._check(X)
         y = discrete(inputs.targets(y, rows.n, numeric=False))
         c = self._weigh(y, inputs.sample_weights(sample_weight, rows.n), balance=False)
         m = self._m if "_m" in self.__dict__ else self._start(rows, classes)
         self._check_classes(m, classes)
-        rows, y, c = without_zeros(rows, y, c)
-        if rows.n:
-            codes = self._codes(m, y)
-            self._run(m, self._place(m, rows, grow=True), codes, c)
-            self._m = m
+        codes = self._codes(m, y, c)
+        f = self._run(m, self._place(m, rows, grow=True), codes, c)
+        self._keep(m)
+        return self._outward(m, f)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows in order. New classes may appear at any time unless `classes` were declared."""
+        self.learn_many(X, y, sample_weight, classes)
         return self
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None
     ) -> Self:
         """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
-        rows = inputs.rows(X, self.dtype)
+        rows = self.clone()._check(X)
         y = discrete(inputs.targets(y, rows.n, numeric=False))
         c = self._weigh(y, inputs.sample_weights(sample_weight, rows.n), balance=True)
-        rows, y, c = without_zeros(rows, y, c)
+        rows, y, c = inputs.without_zeros(rows, y, c)
         labels = distinct(y)[0]
         if len(labels) < 2:
             raise ValueError(f"a classifier needs at least two classes to fit, the data have one class: {labels}")
@@ -73,10 +79,9 @@ class Classifier(Learner):
         self._m = m
         return self
 
-    def _start(self, rows: Rows | None, classes: Any) -> Model:
+    def _start(self, rows: Rows | None, classes: Any = None) -> Model:
         """Return a new model."""
-        classes = classes if classes is not None else self.classes
-        m = Model(self, self._features(rows), Labels(classes))
+        m = Model(self, self._features(rows), Labels(classes if classes is not None else self.classes))
         if rows is not None:
             m.features.check(rows)
         return m
@@ -89,10 +94,14 @@ class Classifier(Learner):
             if not (labels.declared and wanted.sorted == labels.sorted):
                 raise ValueError(f"classes={wanted.sorted} differ from those of the first call: {labels.sorted}")
 
-    def _codes(self, m: Model, y: np.ndarray) -> np.ndarray:
-        """Return the labels as numbers, registering new ones in order of first appearance."""
+    def _codes(self, m: Model, y: np.ndarray, c: np.ndarray | None = None) -> np.ndarray:
+        """Return the labels as numbers, registering new ones (of rows that count) in order of first appearance."""
         labels = m.labels
         assert labels is not None
+        if c is not None and not c.all():
+            codes = np.zeros(len(y), np.int64)
+            codes[c > 0.0] = self._codes(m, y[c > 0.0])
+            return codes
         if y.dtype.kind in "biuf" and len(labels) == 2:  # the common case, without sorting
             second = y == labels.values[1]
             if (second | (y == labels.values[0])).all():
@@ -101,20 +110,26 @@ class Classifier(Learner):
         labels.extend(labels.missing(values))
         return np.array([labels.index[v] for v in values], np.int64)[inverse]
 
-    def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> None:
+    def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Learn from coded rows: two classes up to the first sight of a third, so that the split into calls does not show."""
         labels = m.labels
         assert labels is not None
-        a = 0
+        a, early = 0, None
         if not m.many:
             a = rows.n if len(labels) < 3 else int(np.argmax(y >= 2))
             m.tally[TIE] = labels.tie if len(labels) < 3 else labels.early().tie
             if a:
                 signs = np.where(y[:a] == labels.positive, 1.0, -1.0)
-                m.learn(rows.cut(0, a), signs, None if c is None else c[:a])
-        if a < rows.n:
-            m.relabel()
-            m.learn(rows.cut(a, rows.n), y[a:], None if c is None else c[a:])
+                early = m.learn(rows.cut(0, a), signs, None if c is None else c[:a])
+                if a == rows.n:
+                    return early
+        m.relabel()
+        late = m.learn(rows.cut(a, rows.n), y[a:], None if c is None else c[a:])
+        if early is None:
+            return late
+        halves = np.zeros((a, late.shape[1]))
+        halves[:, labels.positive], halves[:, 1 - labels.positive] = 0.5 * early[:, 0], -0.5 * early[:, 0]
+        return np.concatenate([halves, late])
 
     def _weigh(self, y: np.ndarray, c: np.ndarray | None, balance: bool) -> np.ndarray | None:
         """Return sample weights times class weights."""
@@ -142,21 +157,21 @@ class Classifier(Learner):
             return self._learn_slowly(x, y, w)
         idx, values = self._row(m, x, grow=True)
         if m.many:
-            return self._answer(m, m.learn_row(idx, values, labels.index[y]))
+            return self._said(m, m.learn_row(idx, values, labels.index[y]))
         sign = 1.0 if labels.index[y] == labels.positive else -1.0
         known = m.tally[SEEN]
-        return self._answer(m, m.learn_row(idx, values, sign), known)
+        return self._said(m, m.learn_row(idx, values, sign), known)
 
     def _learn_slowly(self, x: Any, y: Any, w: float) -> Any:
         """Learn one example that may be the first, bring a new label or carry a weight."""
         c = self._weigh(label_array([y]), inputs.sample_weights(w, 1), balance=False)
-        m = self._m if "_m" in self.__dict__ else self._start(None if isinstance(x, Mapping) else one_row(x), None)
+        m = self._m if "_m" in self.__dict__ else self._start(None if isinstance(x, Mapping) else inputs.one_row(x))
         labels = m.labels
         assert labels is not None
         labels.missing([y])
         before = None
         if m.tally[SEEN] or labels.declared:
-            before = self._answer(m, m.score_row(*m.features.row(x, False)))
+            before = self._said(m, m.score_row(*m.features.row(x, False)))
         m.features.row(x, False)  # all checks pass before anything changes
         if c is not None and c[0] == 0.0:
             return before
@@ -167,31 +182,23 @@ class Classifier(Learner):
         self._m = m
         return before
 
-    def _learn_dicts(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        """Learn from a list of named examples, one by one."""
-        y = inputs.targets(y, len(X), numeric=False)
+    def _learn_named(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> np.ndarray:
+        """Learn from a list of named examples, one by one, when all of them have passed the checks."""
+        values = plain_labels(discrete(inputs.targets(y, len(X), numeric=False)))
         c = inputs.sample_weights(sample_weight, len(X))
-        values = [plain(v) for v in discrete(y).tolist()]
+        m = self._m if "_m" in self.__dict__ else self._start(None, classes)
+        self._check_classes(m, classes)
+        assert m.labels is not None
+        m.labels.missing(values)
         for x in X:
-            (self._m.features if "_m" in self.__dict__ else self._features(None)).row(x, False)
-        if "_m" not in self.__dict__:
-            m = self._start(None, classes)
-            assert m.labels is not None
-            m.labels.missing(values)
+            m.features.row(x, False)
+        if "_m" not in self.__dict__ and m.labels.declared:
             self._m = m
-        elif self._m.labels is not None:
-            self._m.labels.missing(values)
-        for i, x in enumerate(X):
-            self.learn_one(x, values[i], 1.0 if c is None else float(c[i]))
-        return self
+        said = [self.learn_one(x, values[i], 1.0 if c is None else float(c[i])) for i, x in enumerate(X)]
+        return label_array(said)
 
     # ---- answering ---------------------------------------------------------------------------------------------------
-    def predict_one(self, x: Any) -> Any:
-        """Return the label of one example."""
-        m = self._model()
-        return self._answer(m, m.score_row(*m.features.row(x, False)))
-
-    def _answer(self, m: Model, f: np.ndarray, known: int | None = None) -> Any:
+    def _said(self, m: Model, f: np.ndarray, known: int | None = None) -> Any:
         """Return the label of one row of scores."""
         labels = m.labels
         assert labels is not None
@@ -221,24 +228,21 @@ class Classifier(Learner):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return a score per class in the order of `classes_`; with two classes one score, above 0 for the second."""
-        f = self._scores(X)
-        m = self._m
+        return self._outward(self._model(), self._scores(X))
+
+    def _outward(self, m: Model, f: np.ndarray) -> np.ndarray:
+        """Return scores in the order of `classes_`."""
         labels = m.labels
         assert labels is not None
-        if m.many:
+        if f.shape[1] > 1 or m.many:
             f = f[:, labels.order]
             return f[:, 1] - f[:, 0] if len(labels) == 2 else f
-        return f[:, 0] * self._sign()
+        return f[:, 0] * sign(labels)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy."""
         y = np.asarray(y)
         return float(np.average(self.predict(X) == y, weights=sample_weight))
-
-    def _sign(self) -> float:
-        labels = self._m.labels
-        assert labels is not None
-        return -1.0 if len(labels) == 2 and labels.order[1] != labels.positive else 1.0
 
     # ---- reading back ------------------------------------------------------------------------------------------------
     @property
@@ -264,7 +268,7 @@ class Classifier(Learner):
         if self._m.many:
             w = w[labels.order]
             return w[1:] - w[:1] if len(labels) == 2 else w
-        return w * self._sign()
+        return w * sign(labels)
 
     @classmethod
     def costs(cls, given: Mapping[str, Any], labels: Labels) -> Any:
@@ -311,6 +315,16 @@ def distinct(y: np.ndarray) -> tuple[list[Any], np.ndarray]:
     return [plain(v) for v in found[order].tolist()], np.argsort(order)[inverse]
 
 
+def plain_labels(y: np.ndarray) -> list[Any]:
+    """Return labels as plain values."""
+    return [plain(v) for v in y.tolist()]
+
+
+def sign(labels: Labels) -> float:
+    """Return the sign that turns the one score of two classes into that of the second of them, as sorted."""
+    return -1.0 if len(labels) == 2 and labels.order[1] != labels.positive else 1.0
+
+
 def class_weight_of(given: Mapping[Any, float], label: Any) -> float:
     """Return the weight of a class, 1 if it is not named."""
     v = given.get(label, 1.0)
@@ -330,16 +344,3 @@ def discrete(y: np.ndarray) -> np.ndarray:
                 "targets."
             )
     return y
-
-
-def without_zeros(rows: Rows, y: np.ndarray, c: np.ndarray | None) -> tuple[Rows, np.ndarray, np.ndarray | None]:
-    """Leave out the rows of weight 0: they change nothing, counters included."""
-    if c is None or c.all():
-        return rows, y, c
-    keep = np.flatnonzero(c)
-    return rows.take(keep), y[keep], c[keep]
-
-
-def one_row(x: Any) -> Rows:
-    """Return one example given as a sequence, as rows."""
-    return inputs.rows(np.asarray(x, np.float64).reshape(1, -1), np.float64)

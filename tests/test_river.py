@@ -1,0 +1,190 @@
+"""The River adapter: River's own checks, and the learner's own answers."""
+
+import importlib
+import pkgutil
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import base, checks, datasets, ensemble, evaluate, metrics, preprocessing
+
+import noregret.algorithms
+from noregret.algorithms.passive_aggressive import PA1, PA1Regressor
+from noregret.algorithms.perceptron import Perceptron
+from noregret.core.learner import REGISTRY
+from noregret.river import RiverClassifier, RiverRegressor
+
+for module in pkgutil.iter_modules(noregret.algorithms.__path__):
+    importlib.import_module(f"noregret.algorithms.{module.name}")
+
+ADAPTERS = {"classification": RiverClassifier, "regression": RiverRegressor}
+NAMES = [name for name, cls in REGISTRY.items() if cls.task in ADAPTERS]
+PHISHING = list(datasets.Phishing().take(300))
+APPROVAL = list(datasets.TrumpApproval().take(200))  # a column near 736000: gradient steps need an eta below 2/|x|^2
+
+
+def learner_of(name):
+    cls = REGISTRY[name]
+    return cls(eta=1e-12) if cls.task == "regression" and "eta" in cls.defaults else cls()
+
+
+def adapter_of(learner):
+    return ADAPTERS[learner.task](learner)
+
+
+def stream_of(learner):
+    return PHISHING if learner.task == "classification" else APPROVAL
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_river_checks(name):
+    checks.check_estimator(adapter_of(learner_of(name)))
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS.values())
+def test_river_checks_of_its_own_test_params(adapter):
+    for params in adapter._unit_test_params():
+        checks.check_estimator(adapter(**params))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_are_those_of_the_learner(name):
+    learner, model = learner_of(name), adapter_of(learner_of(name))
+    for i, (x, y) in enumerate(stream_of(learner)):
+        before = model.predict_one(x)
+        answer = learner.learn_one(x, y)
+        assert before == answer or i == 0, (i, before, answer)
+        model.learn_one(x, y)
+    assert all(model.predict_one(x) == learner.predict_one(x) for x, _ in stream_of(learner))
+    assert model.learner.n_updates_ == learner.n_updates_ > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_batches_of_a_frame_are_its_rows(name):
+    one, many = adapter_of(learner_of(name)), adapter_of(learner_of(name))
+    rows = stream_of(one.learner)
+    X, y = pd.DataFrame([x for x, _ in rows]), pd.Series([y for _, y in rows])
+    for x, target in rows:
+        one.learn_one(x, target)
+    for a, b in pairwise([0, 1, 40, 41, 150, len(rows)]):
+        many.learn_many(X[a:b], y[a:b])
+    assert many.learner.n_seen_ == len(rows)
+    assert many.learner.n_updates_ == one.learner.n_updates_
+    answers = many.predict_many(X)
+    assert answers.index.equals(X.index)
+    close = np.allclose if many.task == "regression" else np.array_equal
+    assert close(answers.to_numpy(), [one.predict_one(x) for x, _ in rows])
+
+
+def test_nothing_is_known_before_the_first_example():
+    X = pd.DataFrame({"a": [1.0, 2.0]}, index=[7, 9])
+    model = RiverClassifier(PA1())
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.predict_proba_one({"a": 1.0}) == {}
+    assert model.predict_many(X).tolist() == [None, None]
+    assert model.predict_proba_many(X).shape == (2, 0)
+    assert RiverRegressor(PA1Regressor()).predict_one({"a": 1.0}) == 0.0
+    assert RiverRegressor(PA1Regressor()).predict_many(X).to_dict() == {7: 0.0, 9: 0.0}
+
+
+def test_squashed_scores_of_one_two_and_three_classes():
+    model = RiverClassifier(PA1(fit_intercept=False))
+    model.learn_one({"a": 1.0}, "x")
+    assert model.predict_proba_one({"a": 1.0}) == {"x": 1.0}
+    model.learn_one({"b": 1.0}, "y")
+    (f,) = model.learner.decision_function([{"b": 1.0}])
+    assert model.predict_proba_one({"b": 1.0})["y"] == pytest.approx(1 / (1 + np.exp(-f)))
+    model.learn_one({"c": 1.0}, "z")
+    found = model.predict_proba_one({"c": 1.0})
+    assert list(found) == ["x", "y", "z"]
+    assert sum(found.values()) == pytest.approx(1)
+    assert max(found, key=found.get) == model.predict_one({"c": 1.0}) == "z"
+    many = model.predict_proba_many(pd.DataFrame([{"c": 1.0}, {"a": 2.0}]))
+    assert many.loc[0].to_dict() == found
+
+
+def test_huge_scores_squash_without_overflow():
+    model = RiverClassifier(Perceptron())
+    for x, y in [({"a": 1e200}, True), ({"a": -1e200}, False)]:
+        model.learn_one(x, y)
+    assert model.predict_proba_one({"a": 1e100}) == {False: 0.0, True: 1.0}
+
+
+def test_pipeline_with_a_scaler():
+    model = preprocessing.StandardScaler() | RiverClassifier(PA1(C=0.1))
+    metric = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy() + metrics.ROCAUC())
+    accuracy, auc = (m.get() for m in metric)
+    assert accuracy > 0.85
+    assert auc > 0.92
+    model = preprocessing.StandardScaler() | RiverRegressor(PA1Regressor(C=0.1))
+    assert evaluate.progressive_val_score(APPROVAL, model, metrics.MAE()).get() < 5.0
+
+
+def test_pipeline_with_categories():
+    model = preprocessing.OneHotEncoder() | RiverClassifier(PA1())
+    for colour, y in [("red", 1), ("blue", 0)] * 3:
+        model.learn_one({"colour": colour}, y)
+    assert [model.predict_one({"colour": c}) for c in ("red", "blue")] == [1, 0]
+
+
+def test_ensemble():
+    model = ensemble.BaggingClassifier(RiverClassifier(PA1()), n_models=3, seed=1)
+    assert evaluate.progressive_val_score(PHISHING, model, metrics.Accuracy()).get() > 0.8
+    assert len({m.learner.n_seen_ for m in model}) > 1
+
+
+def test_a_weight_is_the_learners_sample_weight():
+    model, learner = RiverClassifier(Perceptron()), Perceptron()
+    for x, y in PHISHING[:20]:
+        model.learn_one(x, y, w=0.5)
+        learner.learn_one(x, y, 0.5)
+    assert (model.learner.coef_ == learner.coef_).all()
+
+
+def test_clone_has_learned_nothing_unless_asked():
+    model = RiverClassifier(PA1(C=0.5))
+    model.learn_one({"a": 1.0}, True)
+    fresh, full = model.clone(), model.clone(include_attributes=True)
+    assert fresh.predict_one({"a": 1.0}) is None
+    assert fresh.learner.C == 0.5
+    assert full.predict_one({"a": 1.0}) is True
+    full.learn_one({"a": 1.0}, False)
+    assert model.learner.n_seen_ == 1
+    assert model.clone({"learner": PA1(C=2)}).learner.C == 2
+
+
+def test_a_learner_that_has_learned_goes_on():
+    learner = PA1().partial_fit([[1.0, 0.0], [0.0, 1.0]], ["x", "y"])
+    assert RiverClassifier(learner).predict_one({0: 3.0}) == "x"
+
+
+def test_positive_input_is_tagged():
+    for name in NAMES:
+        learner = learner_of(name)
+        positive = learner.__sklearn_tags__().input_tags.positive_only
+        assert (base.tags.POSITIVE_INPUT in adapter_of(learner)._tags) == positive
+
+
+@pytest.mark.parametrize(
+    ("adapter", "learner"),
+    [(RiverRegressor, PA1()), (RiverClassifier, PA1Regressor()), (RiverClassifier, PA1), (RiverRegressor, None)],
+)
+def test_other_learners_are_refused(adapter, learner):
+    with pytest.raises(TypeError, match=f"takes a learner of {adapter.task}"):
+        adapter(learner)
+
+
+def test_text_is_refused_by_name():
+    model = RiverClassifier(PA1())
+    with pytest.raises(TypeError, match="colour=red"):
+        model.learn_one({"colour": "red"}, True)
+    assert model.predict_one({"colour": 1.0}) is None
+
+
+def test_without_river_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "river", None)
+    monkeypatch.delitem(sys.modules, "noregret.river")
+    with pytest.raises(ImportError, match=r"pip install noregret\[river\]"):
+        importlib.import_module("noregret.river")
