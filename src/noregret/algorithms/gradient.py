@@ -18,7 +18,7 @@ from ..core.state import Count, Dual, Scalable
 from ..core.weights import add, dot, null, scale, spread
 from ..core.words import word
 from ..parts.losses import ClassLoss, Exponential, Log, RealLoss, Square, SquaredEpsilonInsensitive, SquaredHinge
-from ..parts.losses import slope, softmax_slopes
+from ..parts.losses import softmax_slopes, steep
 from ..parts.projections import Anywhere, Box, L1Ball, L2Ball, Region, Simplex, begin, project
 from ..parts.rates import Constant, InvSqrt, Rate, rate
 from ..tasks.classification import Classifier
@@ -137,7 +137,7 @@ def descend(s, x, y, p):
     f = dot(s.w, x)
     if null(s.w, x):
         return f, False
-    g = slope(p.loss, f, y)
+    g = steep(p.loss, f, y)
     eta = rate(p.rate, s.t[0])
     decay(p, s.w, eta)
     if g != 0.0:

@@ -17,7 +17,7 @@ from ..core.params import AboveOne, Fraction, NonNegative, Optional, Positive, S
 from ..core.state import Count, Logs, PerClass
 from ..core.weights import null
 from ..core.words import word
-from ..parts.losses import ClassLoss, RealLoss, slope, softmax_slopes
+from ..parts.losses import ClassLoss, RealLoss, softmax_slopes, steep
 from ..parts.rates import Constant, Rate, rate
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
@@ -218,7 +218,7 @@ def step(s, x, y, p):
     s.t[0] += 1
     ready(s, p)
     f = score(s, x, p)
-    g = slope(p.loss, f, y)
+    g = steep(p.loss, f, y)
     if g == 0.0 or null(s.theta, x):
         return f, False
     tilt(s, x, p, -rate(p.rate, s.t[0]) * force(p) * importance(x) * g)

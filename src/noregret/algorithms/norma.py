@@ -39,7 +39,7 @@ def _(loss, r, epsilon):
 
 @pull.on(HalfSquare)
 def _(loss, r, epsilon):
-    return r
+    return min(1e12, max(-1e12, r))  # overshooting must not run to infinity
 
 
 def refuse_overshoot(eta: float, lambda_: float) -> None:

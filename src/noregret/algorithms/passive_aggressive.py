@@ -91,10 +91,11 @@ def classify(s, x, y, p):
     """Do w += tau y x when the margin asked for is not met."""
     f = dot(s.w, x)
     loss = required(x) - y * f
-    n2 = norm2(s.w, x)
-    if loss > 0.0 and n2 > 0.0:
-        add(s.w, y * tau(p, loss, n2, importance(x)), x)
-        return f, True
+    if loss > 0.0:
+        n2 = norm2(s.w, x)
+        if n2 > 0.0:
+            add(s.w, y * tau(p, loss, n2, importance(x)), x)
+            return f, True
     return f, False
 
 
@@ -102,10 +103,11 @@ def regress(s, x, y, p):
     """Do w += tau sign(y - f) x when f is outside the tube around y."""
     f = dot(s.w, x)
     loss = abs(y - f) - p.epsilon
-    n2 = norm2(s.w, x)
-    if loss > 0.0 and n2 > 0.0:
-        add(s.w, math.copysign(tau(p, loss, n2, importance(x)), y - f), x)
-        return f, True
+    if loss > 0.0:
+        n2 = norm2(s.w, x)
+        if n2 > 0.0:
+            add(s.w, math.copysign(tau(p, loss, n2, importance(x)), y - f), x)
+            return f, True
     return f, False
 
 

@@ -271,6 +271,7 @@ class VotedPerceptron(Classifier):
     State, Params, step = Voting, Plain, step
     bound = PERCEPTRON_BOUND._replace(measures="updates")
     merges = "none"
+    grows = True
 
 
 class ShiftParams(NamedTuple):

@@ -7,6 +7,8 @@ constant feature has a place of its own in each.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,28 +19,23 @@ from .inputs import Rows, refuse_not_finite
 Row = tuple[np.ndarray, np.ndarray]
 
 
+NUMBERS = {float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_}
+
+
 def values_of(x: Mapping[Any, Any]) -> np.ndarray:
     """Return the values of a named example, or an error that names the feature."""
-    try:
-        total = sum(x.values())
-        values = np.fromiter(x.values(), np.float64, len(x))
-    except (TypeError, ValueError):
-        name, v = next((k, v) for k, v in x.items() if not is_number(v))
-        raise TypeError(
-            f"feature {name!r} has value {v!r}; expected a number. Write a category as its own feature, such as {{'{name}={v}': 1}}."
-        ) from None
-    if total - total != 0.0 and not np.isfinite(values).all():
-        name, v = next((k, v) for k, v in x.items() if not np.isfinite(v))
-        refuse_not_finite("the example", 0, name, "NaN" if np.isnan(v) else "infinity")
+    if not NUMBERS.issuperset(map(type, x.values())):
+        for name, v in x.items():
+            if not isinstance(v, (Real, np.number, np.bool_)):
+                raise TypeError(
+                    f"feature {name!r} has value {v!r}; expected a number. Write a category as a feature of its own, such as "
+                    f"{{'{name}={v}': 1}}."
+                )
+    values = np.fromiter(x.values(), np.float64, len(x))
+    if not isfinite(values.dot(values)) and not np.isfinite(values).all():
+        at = int(np.argmin(np.isfinite(values)))
+        refuse_not_finite("the example", 0, list(x)[at], repr(float(values[at])))
     return values
-
-
-def is_number(v: Any) -> bool:
-    """Return whether a feature may have this value."""
-    try:
-        return not isinstance(v, (str, bytes)) and float(v) is not None
-    except (TypeError, ValueError):
-        return False
 
 
 def add_duplicates(idx: np.ndarray, values: np.ndarray) -> Row:

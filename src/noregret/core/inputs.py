@@ -52,18 +52,21 @@ class Rows(NamedTuple):
 
 # ---- compiled checks -------------------------------------------------------------------------------------------------
 def scan_dense(v):
-    """Return whether every entry is finite (v - v is 0 then, NaN otherwise, and the sum vectorises)."""
+    """Return whether every entry is finite: 0 v is 0 then, NaN otherwise, and the sum vectorises.
+
+    (Not v - v: reassociation lets the compiler cancel it. A sum that overflows on the way is looked at again.)
+    """
     total = 0.0
     for k in range(v.shape[0]):
-        total += v[k] - v[k]
+        total += 0.0 * v[k]
     return total == 0.0
 
 
 def scan_sparse(indptr, indices, data, d):
-    """Return 0, or which check fails: 1 not finite, 2 a column out of range, 3 columns not increasing within rows."""
+    """Return which checks fail, as bits: 1 not finite, 2 a column out of range, 4 columns not increasing within rows."""
     total = 0.0
     for k in range(data.shape[0]):
-        total += data[k] - data[k]
+        total += 0.0 * data[k]
     top = np.uintp(0)
     for k in range(indices.shape[0]):
         top = max(top, np.uintp(indices[k]))
@@ -75,11 +78,10 @@ def scan_sparse(indptr, indices, data, d):
         k = indptr[i]
         if 0 < k < indices.shape[0] and k != indptr[i - 1]:
             allowed += indices[k] <= indices[k - 1]
-    if total != 0.0:
-        return 1
+    fault = 0 if total == 0.0 else 1
     if indices.shape[0] > 0 and top >= np.uintp(d):
-        return 2
-    return 3 if falls != allowed else 0
+        fault += 2
+    return fault + 4 if falls != allowed else fault
 
 
 @cache
@@ -148,7 +150,7 @@ def rows(X: Any, dtype: Any) -> Rows:
             raise type(e)(f"X must hold numbers: {e}. Encode text and categories first, or learn from dicts of numbers.") from None
     n, d = X.shape
     sized(n, d, X.shape)
-    if not _scanner(scan_dense, engine.interpreting())(X.reshape(-1)):
+    if not _scanner(scan_dense, engine.interpreting())(X.reshape(-1)) and not np.isfinite(X).all():
         at, found = where_not_finite(X)
         refuse_not_finite("X", at // d, names[at % d] if names else at % d, found)
     return Rows("dense", (X,), n, d, names)
@@ -167,14 +169,14 @@ def sparse_rows(X: Any, dtype: Any) -> Rows:
     indptr, indices = X.indptr, X.indices
     unsigned = indices.view(f"u{indices.itemsize}")  # a negative index shows as a huge one
     fault = _scanner(scan_sparse, engine.interpreting())(indptr, unsigned, data, d)
-    if fault == 1:
+    if fault & 1 and not np.isfinite(data).all():
         at, found = where_not_finite(data)
         refuse_not_finite("X", int(np.searchsorted(indptr, at, side="right")) - 1, int(indices[at]), found)
-    if fault == 2:
+    if fault & 2:
         at = int(np.flatnonzero(unsigned >= d)[0])
         row = int(np.searchsorted(indptr, at, side="right")) - 1
         raise ValueError(f"X has column index {indices[at]} in row {row}; expected 0 to {d - 1}")
-    if fault == 3:
+    if fault & 4:
         X = type(X)((data, indices, indptr), shape=X.shape, copy=True)
         X.sum_duplicates()
         indptr, unsigned, data = X.indptr, X.indices.view(f"u{X.indices.itemsize}"), X.data

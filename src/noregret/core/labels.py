@@ -71,6 +71,8 @@ class Labels:
 
 def plain(label: Any) -> Any:
     """Return a label as a plain Python value that can be a key; NaN and None are no labels."""
+    if type(label) in (str, int, bool):
+        return label
     if isinstance(label, np.generic):
         label = label.item()
     if not isinstance(label, Hashable):

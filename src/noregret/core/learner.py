@@ -55,6 +55,7 @@ class Learner:
     start: ClassVar[Callable[..., Any] | None] = None  # (s, p): a start that is not the fill of the slots
     by_rows: ClassVar[bool] = False  # a row per class also when there are two
     nonnegative: ClassVar[bool] = False  # whether features below 0 are refused
+    grows: ClassVar[bool] = False  # whether memory grows with the updates, and not with the features alone
     merges: ClassVar[str] = "approximate"  # "exact", "approximate" or "none"
     bound: ClassVar[Any] = None  # the theorem, a Bound
     overrides: ClassVar[dict[str, Any]] = {}  # other defaults for options; None in a value's place is a default too

@@ -296,7 +296,7 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
 
 def features_of(said: dict[str, Any], data: np.ndarray | None) -> Features:
     """Return the table of features."""
-    names = None if data is None else decode(json.loads(data.tobytes()), {})
+    names: Any = None if data is None else decode(json.loads(data.tobytes()), {})
     kind, width, bias = said["kind"], said["width"], said["bias"]
     expect(names is None or isinstance(names, list), "a list of names", names)
     expect(type(bias) is bool, "whether there is a constant feature", bias)

@@ -31,6 +31,7 @@ from .examples import (
 )
 from .words import word
 
+PERIOD = 16384  # additions between two computations of a tracked norm: rounding does not add up, and the cost is O(d/PERIOD)
 FAR = 1e25  # a lazy multiplier beyond this, or below its inverse, is put into the weights: rare, and safe in float32 too
 
 
@@ -266,7 +267,7 @@ def _(w, x, out):
 
 # ---- and with its squared norm ---------------------------------------------------------------------------------------
 class Normed(NamedTuple):
-    """w = c u, and q = |u|^2: tracked by every `add`, computed afresh once in len(u) of them (age), so O(1) a round."""
+    """w = c u, and q = |u|^2: tracked by every `add`, computed afresh once in PERIOD of them (age)."""
 
     u: ndarray
     c: ndarray
@@ -323,7 +324,7 @@ def _(w, x):
 def _(w, a, x):
     w.q[0] = max(0.0, w.q[0] + shift(w, a / w.c[0], x))
     w.age[0] += 1
-    if w.age[0] > w.u.shape[0]:
+    if w.age[0] >= PERIOD:
         measure(w)
 
 
@@ -469,7 +470,7 @@ def measure_dual(w):
 def _(w, a, x):
     w.S[0] = max(0.0, w.S[0] + shift_dual(w, a / w.c[0], x))
     w.age[0] += 1
-    if w.age[0] > w.u.shape[0]:
+    if w.age[0] >= PERIOD:
         measure_dual(w)
 
 

@@ -153,6 +153,11 @@ def _(loss, f, y):
     return 2.0 * math.copysign(max(0.0, abs(f - y) - loss.epsilon), f - y)
 
 
+def steep(loss, f, y):
+    """Return the slope, cut at 1e12 either way: a step that overshoots again and again must not run to infinity."""
+    return min(1e12, max(-1e12, slope(loss, f, y)))
+
+
 def softmax_slopes(f, y, g):
     """Fill g with the derivatives of -f_y + ln sum_r exp(f_r), the log loss of many classes: softmax_r - 1[r = y]."""
     top, total = f[0], 0.0
