@@ -49,7 +49,7 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """Give the printed cells in the order of the head."""
         theirs = "" if self.theirs is None else f"{self.peer} {number(self.theirs)}"
-        ratio = "" if self.ratio is None else f"{self.ratio:.2f}x"
+        ratio = "" if self.ratio is None or not isfinite(self.ratio) else f"{self.ratio:.2f}x"
         target = f">= {self.at_least:g}x" if self.at_least is not None else ""
         target = f"<= {number(self.at_most)} {self.unit}" if self.at_most is not None else target
         ok = "" if self.ok is None else "yes" if self.ok else "no"
@@ -63,7 +63,9 @@ def rate(work: str, n: int, ours: Timed, peer: str, theirs: Timed, at_least: flo
 
 
 def number(value: float) -> str:
-    """Print three significant figures, thousands with a separator."""
+    """Print three significant figures, thousands with a separator; a dash for what could not be measured."""
+    if not isfinite(value):
+        return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
@@ -78,7 +80,7 @@ def render(title: str, rows: list[Row]) -> str:
 def machine() -> dict[str, str | int | None]:
     """Say where and with what versions the numbers were measured."""
     info: dict[str, str | int | None] = {"python": platform.python_version(), "system": platform.platform(terse=True)}
-    info |= {"cpu": cpu(), "cores": os.cpu_count()}
+    info |= {"cpu": cpu(), "cores": os.cpu_count(), "load": f"{os.getloadavg()[0]:.1f}"}
     for package in ("noregret", "numba", "numpy", "scipy", "scikit-learn", "river", "vowpalwabbit"):
         try:
             info[package] = version(package)

@@ -592,11 +592,16 @@ REGISTRY = {
     "pa_uniclass": pa_uniclass,
     "ogd": ogd,
     "ogd_regressor": partial(ogd, loss="square"),
+    "eg": partial(eg, loss="hinge"),
     "eg_regressor": eg,
+    "eg_pm": partial(eg_pm, loss="hinge"),
     "eg_pm_regressor": eg_pm,
     "winnow": winnow,
     "balanced_winnow": balanced_winnow,
     "mirror_descent": mirror_descent,
+    "mirror_descent_regressor": partial(mirror_descent, loss="square"),
+    "norma_regressor": norma_regression,
+    "norma_novelty": norma_novelty,
 }
 
 

@@ -430,6 +430,15 @@ def test_every_truncation(tiny, tmp_path):
     refused(tmp_path / "m", tiny + b"\0", "not a whole safetensors file")
 
 
+def test_the_checksum_covers_everything():
+    """Text, names, dtypes, shapes and bytes."""
+    a = np.arange(6.0)
+    files = [("t", {"a": a}), ("u", {"a": a}), ("t", {"b": a}), ("t", {"a": a.view(np.int64)}), ("t", {"a": a.reshape(2, 3)})]
+    files += [("t", {"a": -a}), ("t", {}), ("t", {"a": a, "b": a[:0]}), ("t", {"a": a[:3], "b": a[3:]})]
+    assert len({checksum(*f) for f in files}) == len(files)
+    assert checksum("t", {"a": a, "b": -a}) == checksum("t", {"b": -a.astype(">f8"), "a": a})
+
+
 def test_damage_is_named(tiny, tmp_path):
     """The message has both checksums."""
     refused(
@@ -477,7 +486,7 @@ def test_a_newer_format(tiny, tmp_path):
 @pytest.mark.parametrize("text", ["[]", "1", "null", '"a"', "", "{", "{}", "[" * 100_000, "9" * 10_000, '{"format": 1}'])
 def test_metadata_that_are_not_ours(text, tmp_path):
     """JSON of another kind, or none."""
-    refused(tmp_path / "m", forged(text, {}))
+    refused(tmp_path / "m", forged(text, {}), "a JSON object as metadata" if text in ("[]", "1", "null", '"a"') else "m: ")
 
 
 def test_other_safetensors(tmp_path):
@@ -576,6 +585,8 @@ def test_hostile_columns(tmp_path):
     X, y = stream("dense", 2)
     nr.PA1().partial_fit(X, y).save(tmp_path / "m")
     meta, tensors = opened((tmp_path / "m").read_bytes(), tmp_path / "m")
+    names = np.frombuffer(json.dumps([f"n{j}" for j in range(D + 3)]).encode(), np.uint8)
+    refused(tmp_path / "m", forged(meta, {**tensors, "features": names}), f"{D} columns")
     put(meta, "model.features.width", 10**15)
     refused(tmp_path / "m", forged(meta, tensors), "room for")
     put(meta, "model.dims.feature", 10**15 + 1)

@@ -18,14 +18,14 @@ __version__ = "0.1.0.dev0"
 
 # Public names by module, imported when first used: `import noregret` loads neither numba nor scikit-learn.
 _NAMES = {
-    "algorithms.gradient": "MirrorDescent MirrorDescentRegressor OGD OGDRegressor",
-    "algorithms.large_margin": "ALMA AggressiveROMMA ROMMA",
-    "algorithms.mira": "MIRA",
-    "algorithms.multiplicative": "BalancedWinnow EG EGRegressor EGpm EGpmRegressor Winnow",
-    "algorithms.norma": "NORMA NORMANovelty NORMARegressor",
-    "algorithms.one_class": "PAUniclass",
-    "algorithms.passive_aggressive": "PA PA1 PA1Regressor PA2 PA2Regressor PARegressor",
-    "algorithms.perceptron": "AveragedPerceptron Perceptron ShiftingPerceptron VotedPerceptron",
+    "families.gradient": "MirrorDescent MirrorDescentRegressor OGD OGDRegressor",
+    "families.large_margin": "ALMA AggressiveROMMA ROMMA",
+    "families.mira": "MIRA",
+    "families.multiplicative": "BalancedWinnow EG EGRegressor EGpm EGpmRegressor Winnow",
+    "families.norma": "NORMA NORMANovelty NORMARegressor",
+    "families.one_class": "PAUniclass",
+    "families.passive_aggressive": "PA PA1 PA1Regressor PA2 PA2Regressor PARegressor",
+    "families.perceptron": "AveragedPerceptron Perceptron ShiftingPerceptron VotedPerceptron",
     "core.learner": "Learner NotLearnedError",
     "core.model_file": "ModelFileError load",
     "parts.projections": "HalfSpace",
@@ -37,7 +37,7 @@ _NAMES = {
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = ("checks", "parts")
 
-__all__ = sorted([*_WHERE, *_MODULES])  # noqa: PLE0605
+__all__ = sorted([*_WHERE, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:

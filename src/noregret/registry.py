@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from typing import Any
 
-from . import algorithms as families
+from . import families
 from .core.learner import REGISTRY, Learner
 
 

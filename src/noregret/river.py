@@ -34,7 +34,7 @@ class Adapter(base.Estimator):
 
     def __init__(self, learner: Learner) -> None:
         """Wrap a learner; it learns in place."""
-        if getattr(learner, "task", None) != self.task:
+        if not isinstance(learner, Learner) or learner.task != self.task:
             raise TypeError(f"{type(self).__name__} takes a learner of {self.task}, got {learner!r}")
         self.learner: Any = learner
 

@@ -42,7 +42,8 @@ def learn({args}{data}{c}y, tally, work, out):
 PAIR = """r = rival(cost, g[:tally[0]], y[i])
         if r >= 0 and r != y[i]:
             _, moved = step(s, {pair}, 1.0, p)"""
-SHARE = """moved = share(s, g[:tally[0]], y[i], p, work[0, :tally[0]], {example})"""
+SHARE = """work[0, :] = 0.0
+        moved = share(s, g[:tally[0]], y[i], p, work[0], {example})"""
 PREDICT = """
 @jit
 def predict({args}{data}out):
@@ -163,4 +164,3 @@ def _build(job: Job, layout: str, weighted: bool, args: list[str], kinds: dict[s
 def answers_apart(w: Any) -> bool:
     """Return whether the answer given outside differs from the score learned with: some kind has a case of its own for it."""
     return any(c.kinds[0] is type(w) for c in answer.cases)
-

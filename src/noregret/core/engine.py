@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from .examples import Sparse
+from .examples import Of, Sparse
 from .words import Word
 
-KERNEL = {"error_model": "numpy", "nogil": True, "_nrt": False}  # no allocation, no reference counts, no GIL
+KERNEL: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}  # no allocation, no reference counts, no GIL
 FAST = {"reassoc", "contract", "nsz"}  # vectorised sums; NaN and infinity still behave
 
 _lock = threading.RLock()
@@ -81,13 +81,20 @@ def reach(roots: Iterable[Any], kinds: Iterable[type]) -> tuple[list[Any], str]:
     while todo:
         for fn in todo:
             if isinstance(fn, Word):
-                seen[fn] = (fn.__name__,)
+                seen[fn] = (fn.__name__, fn.strict)
                 continue
             scope = inspect.getclosurevars(fn)
             used = {**scope.globals, **scope.nonlocals}
             known |= {v for v in used.values() if isinstance(v, type) and issubclass(v, tuple)}
             consts = [(k, repr(v)) for k, v in sorted(used.items()) if isinstance(v, (int, float, str, tuple, np.generic))]
-            seen[fn] = (fn.__name__, code_key(fn.__code__), repr(fn.__defaults__), consts)
+            seen[fn] = (
+                fn.__module__,
+                fn.__name__,
+                getattr(fn, "strict", False),
+                code_key(fn.__code__),
+                repr(fn.__defaults__),
+                consts,
+            )
             for g in used.values():
                 if isinstance(g, (pytypes.FunctionType, Word)):
                     seen.setdefault(g, None)
@@ -98,7 +105,7 @@ def reach(roots: Iterable[Any], kinds: Iterable[type]) -> tuple[list[Any], str]:
         for w in seen
         if isinstance(w, Word)
     ]
-    shapes = [(k.__name__, getattr(k, "_fields", ())) for k in known]
+    shapes = [(k.__module__, k.__qualname__, getattr(k, "_fields", ())) for k in known]  # the cached form refers to them by name
     return list(seen), repr([sorted(map(repr, part)) for part in (seen.values(), tables, shapes)])
 
 
@@ -112,22 +119,22 @@ def kind_of(t: Any) -> type:
     return t.instance_class if isinstance(t, (types.NamedTuple, types.NamedUniTuple)) else object
 
 
-def is_sparse(t: Any) -> bool:
-    """Return whether a sparse row is somewhere inside."""
-    return kind_of(t) is Sparse or any(is_sparse(u) for u in getattr(t, "types", ()) or ())
+def in_order(t: Any) -> bool:
+    """Return whether sums over this are taken in order: gathers gain nothing from reassociation, and classes need it."""
+    return kind_of(t) in (Sparse, Of) or any(in_order(u) for u in getattr(t, "types", ()) or ())
 
 
 @cache
 def teach(fn: Any) -> None:
     """Let compiled code call fn: a word picks its case by the kinds of the arguments, a function is itself.
 
-    Registered twice: strict arithmetic where an argument is sparse (gathers gain nothing), reassociation elsewhere.
+    Registered twice: with strict arithmetic, and with sums that may be reassociated, so that dense rows vectorise.
     """
     from numba.extending import overload
 
-    def register(sparse: bool, options: dict[str, Any]) -> None:
+    def register(strict: bool, options: dict[str, Any]) -> None:
         def choose(*types: Any) -> Any:
-            if any(map(is_sparse, types)) is not sparse:
+            if (getattr(fn, "strict", False) or any(map(in_order, types))) is not strict:
                 return None
             return fn.find([kind_of(t) for t in types]) if isinstance(fn, Word) else fn
 
@@ -205,8 +212,21 @@ def plainly(e: Exception, step: Any) -> Exception:
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(e))
     own = step.__code__.co_filename
     where = re.findall(r'File "([^"]+)", line (\d+)', text)
-    line = next((int(n) for f, n in reversed(where) if pathlib.Path(f).name == pathlib.Path(own).name), step.__code__.co_firstlineno)
-    skip = ("Failed in", "No implementation", "There are", "- Of which", "Overload", "During", "File", "raised from", "<source", "<<<")
+    line = next(
+        (int(n) for f, n in reversed(where) if pathlib.Path(f).name == pathlib.Path(own).name), step.__code__.co_firstlineno
+    )
+    skip = (
+        "Failed in",
+        "No implementation",
+        "There are",
+        "- Of which",
+        "Overload",
+        "During",
+        "File",
+        "raised from",
+        "<source",
+        "<<<",
+    )
     said = [s for s in (t.strip() for t in text.splitlines()) if s and not s.startswith(skip)]
     reason = said[0] if said else "unknown reason"
     if "NRT" in text:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from .words import word
+from .words import strict, word
 
 
 class Sparse(NamedTuple):
@@ -252,6 +252,7 @@ def walk_norm2(x):
     """Return sum_j x_j^2."""
 
 
+@strict
 @word
 def walk_scores(u, x, out):
     """Do out[c] += sum_j u_jc x_j for all classes c in one walk."""

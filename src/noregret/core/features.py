@@ -83,7 +83,7 @@ class Columns:
             idx = np.fromiter((self.place.get(k, 0) for k in x), np.uint32, len(x))
         else:
             unknown = [k for k in x if not (isinstance(k, (int, np.integer)) and 0 <= k < self.width)]
-            idx = np.fromiter(x, np.uint32, len(x)) if not unknown else None
+            idx = np.fromiter(x, np.uint32, len(x)) if not unknown else np.empty(0, np.uint32)
         if unknown:
             what = "column names" if self.place else f"column numbers 0 to {self.width - 1}"
             raise ValueError(f"unknown feature {unknown[0]!r}: this model was started on an array, expected {what}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 MASK = 0xFFFFFFFF
 
 
@@ -26,7 +28,11 @@ def murmur3(key: bytes, seed: int = 0) -> int:
 
 
 def hash_name(name: Any) -> int:
-    """Return the hash of a feature name; a whole number is its own hash, as column numbers are."""
+    """Return the hash of a feature name; a whole number is its own hash, as column numbers are, and equal names hash alike."""
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, float) and name.is_integer():
+        name = int(name)
     if isinstance(name, int):
         return name & MASK
     return murmur3(name if isinstance(name, bytes) else str(name).encode() if isinstance(name, str) else repr(name).encode())

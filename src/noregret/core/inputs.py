@@ -189,7 +189,9 @@ def refuse_negative(rows: Rows, learner: str) -> None:
     if values.size and values.min() < 0.0:
         at = int(np.argmax(values.ravel() < 0.0))
         row = at // rows.width if rows.layout == "dense" else int(np.searchsorted(rows.arrays[0], at, side="right")) - 1
-        raise ValueError(f"Negative values in data passed to {learner}: {values.ravel()[at]:g} in row {row}. Shift or split the feature.")
+        raise ValueError(
+            f"Negative values in data passed to {learner}: {values.ravel()[at]:g} in row {row}. Shift or split the feature."
+        )
 
 
 def sized(n: int, d: int, shape: tuple[int, ...]) -> None:

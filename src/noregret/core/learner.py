@@ -6,7 +6,7 @@ import copy
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -50,7 +50,9 @@ class Learner:
     Params: ClassVar[Any]
     step: ClassVar[Callable[..., Any]]  # (s, x, y, p) -> (score before the update, whether it updated)
     score_row: ClassVar[Callable[..., Any] | None] = None  # (s, x, p) -> score, where it is not the dot product with State[0]
-    share: ClassVar[Callable[..., Any] | None] = None  # (s, f, y, p, tau, x) -> updated: a round that moves several classes
+    share: ClassVar[Callable[..., Any] | None] = (
+        None  # (s, f, y, p, tau, x) -> updated: a round that moves several classes; tau comes as zeros
+    )
     shares: ClassVar[Callable[..., Any]] = lambda p: True  # whether these parameters make it so
     start: ClassVar[Callable[..., Any] | None] = None  # (s, p): a start that is not the fill of the slots
     by_rows: ClassVar[bool] = False  # a row per class also when there are two
@@ -67,6 +69,12 @@ class Learner:
     options: ClassVar[dict[str, Any]] = {"epochs": 1, "shuffle": False, "seed": 0, "hash_bits": None, "dtype": "float64"}
     defaults: ClassVar[dict[str, Any]] = {}
     _m: Model
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **params: Any) -> None: ...
+
+        def __getattr__(self, name: str) -> Any: ...  # the parameters
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Register an algorithm, with an __init__ that takes its parameters and the options that apply."""
@@ -189,9 +197,7 @@ class Learner:
         self.learn_many(X, y, sample_weight)
         return self
 
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None) -> Self:
         """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
         rows = inputs.rows(X, self.dtype)
         targets = self._targets(y, rows.n)
@@ -241,9 +247,7 @@ class Learner:
         """Return a learner with the same parameters that has learned nothing."""
         return type(self)(**copy.deepcopy(self.get_params()))
 
-    def _epochs(
-        self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None, epochs: int | None, until: str | None
-    ) -> None:
+    def _epochs(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None, epochs: int | None, until: str | None) -> None:
         """Run epochs over checked rows."""
         if until not in (None, "separated"):
             raise ValueError(f"until must be None or 'separated', got {until!r}")
@@ -390,8 +394,10 @@ class Learner:
                 raise
         return self
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803 (scikit-learn's name)
-        changed = (f"{k}={v!r}" for k, v in self.get_params().items() if v is not self.defaults[k] and not same(v, self.defaults[k]))
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        changed = (
+            f"{k}={v!r}" for k, v in self.get_params().items() if v is not self.defaults[k] and not same(v, self.defaults[k])
+        )
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_is_fitted__(self) -> bool:

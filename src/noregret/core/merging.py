@@ -67,7 +67,7 @@ def unite_features(a: Model, b: Model) -> np.ndarray:
             if name not in f.table:
                 f.remember(name, at)
         return np.arange(g.size)
-    idx, _ = f.row(dict.fromkeys(g.names, 0.0), True)
+    idx, _ = f.row(dict.fromkeys(g.names or [], 0.0), True)
     a.widen()
     return np.concatenate([np.arange(int(g.bias)), idx]).astype(np.int64)
 

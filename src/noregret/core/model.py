@@ -39,10 +39,9 @@ class Model:
         self.tally = np.zeros(5, np.int64)
         self.dims: Dims = {"feature": max(features.size, 1), "class": 1, "slot": 0, "cell": 0, "two": 2}
         self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
+        self.relabel()
         if self.learner.start is not None:
             self.learner.start(self.state, self.params)
-        if labels is not None:
-            self.relabel()
         self.refresh()
 
     # ---- sizes -------------------------------------------------------------------------------------------------------
@@ -84,7 +83,8 @@ class Model:
         """Take new parameters for what is still to come."""
         params = resolve(self.learner.Params, given, self.features.size)
         spec = describe(self.learner.State, params, bool(given.get("average", False)))
-        if tmap(lambda slot: slot, spec) != tmap(lambda slot: slot, self.spec) or np.dtype(given["dtype"]) != self.dtype:
+        fixed = ("classes", "dtype", "fit_intercept", "hash_bits")
+        if spec != self.spec or any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another kind of state: call reset() first, or make a new learner")
         self.given, self.params = given, params
         if self.many and self.labels is not None:
@@ -108,6 +108,7 @@ class Model:
         """Go from one score to a row per class (what was learned is kept), or add rows."""
         labels = self.labels
         assert labels is not None
+        cost = self.learner.costs(self.given, labels)
         first = not self.many
         fresh = self.tally[EXAMPLES] == 0
         self.many = True
@@ -119,7 +120,7 @@ class Model:
                 tmap(lambda slot, a: slot.split(a, grown, labels.positive), self.spec, self.state)
                 settle(self.state)
             self.tally[SEEN] = len(labels) if labels.declared else 0 if fresh else 2
-        self.cost = self.learner.costs(self.given, labels)
+        self.cost = cost
         self.refresh()
 
     # ---- running -----------------------------------------------------------------------------------------------------

@@ -47,9 +47,7 @@ class ModelFileError(ValueError):
 def expect(ok: bool, what: str, found: Any) -> None:
     """Raise unless the file holds what it must."""
     if not ok:
-        raise ModelFileError(
-            f"expected {what}, found {repr(found)[:200]}; the file was not written by noregret, or was changed"
-        )
+        raise ModelFileError(f"expected {what}, found {repr(found)[:200]}; the file was not written by noregret, or was changed")
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------

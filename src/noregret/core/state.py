@@ -101,30 +101,30 @@ def describe(State: Any, params: Any, average: bool) -> Any:
         what = need.what
         if what.startswith("link"):
             if params.p != 2.0:
-                return Linked(Slot(), ONE, ZERO, AGE, params.p)
+                return made(Linked, Slot(), ONE, ZERO, AGE, params.p)
             what = "norm" if what == "link norm" else "vector"
         if what == "mean" or average:
             if parts:
-                raise ValueError("average=True does not go with a projection: the mean of projected vectors is not what is projected")
-            return Averaged(Slot(), Slot(merge="sum"), ONE, ZERO, Slot((), 1.0, np.float64, merge="sum"))
+                raise ValueError(
+                    "average=True does not go with a projection: the mean of projected vectors is not what is projected"
+                )
+            return made(Averaged, Slot(), Slot(merge="sum"), ONE, ZERO, Slot((), 1.0, np.float64, merge="sum"))
         if what == "vote":
-            row, tmp = Slot(("slot", "class"), dtype=np.float64), Slot(("class",), dtype=np.float64, scratch=True)
-            return Voted(
-                Slot(),
-                ONE,
-                Slot(("cell",), dtype=np.uint32),
-                Slot(("cell",), dtype=np.float64),
-                Slot(("slot",), dtype=np.int64),
-                row,
-                Slot(("slot",), dtype=np.int64),
-                Slot(("two",), dtype=np.int64),
-                Slot(("feature",), dtype=np.float64, scratch=True),
-                tmp,
-            )
+            kept = [Slot(("slot",), dtype=np.int64), Slot(("slot", "class"), dtype=np.float64), Slot(("slot",), dtype=np.int64)]
+            cells = [Slot(("cell",), dtype=np.uint32), Slot(("cell",), dtype=np.float64)]
+            scratch = [Slot((axis,), dtype=np.float64, scratch=True) for axis in ("feature", "class")]
+            return made(Voted, Slot(), ONE, *cells, *kept, Slot(("two",), dtype=np.int64), *scratch)
         what = max([what, *parts], key=ORDER.index)
-        return {"vector": Slot(), "scale": Scaled(Slot(), ONE), "norm": Normed(Slot(), ONE, ZERO, AGE)}[what]
+        if what == "vector":
+            return Slot()
+        return made(Scaled, Slot(), ONE) if what == "scale" else made(Normed, Slot(), ONE, ZERO, AGE)
 
     return State(*(kind(need) for need in needs_of(State)))
+
+
+def made(kind: Any, *slots: Any) -> Any:
+    """Return a kind with Slots in the place of its arrays."""
+    return kind(*slots)
 
 
 def needs_of(State: Any) -> list[Any]:

@@ -29,7 +29,7 @@ from .examples import (
     walk_norm2,
     walk_scores,
 )
-from .words import word
+from .words import strict, word
 
 PERIOD = 16384  # additions between two computations of a tracked norm: rounding does not add up, and the cost is O(d/PERIOD)
 FAR = 1e25  # a lazy multiplier beyond this, or below its inverse, is put into the weights: rare, and safe in float32 too
@@ -221,6 +221,11 @@ def fold(u, c):
         c[0] = 1.0
 
 
+def in_order(a: ndarray) -> float:
+    """Return the sum taken in order: zeros between the terms do not show."""
+    return float(np.cumsum(a)[-1])
+
+
 def rescale(out, c):
     """Multiply the scores by a lazy multiplier."""
     for k in range(out.shape[0]):
@@ -282,7 +287,7 @@ class Normed(NamedTuple):
         """Put the multiplier in and compute the norm."""
         self.u[:] = self.primal()
         self.c[0] = 1.0
-        self.q[0] = np.square(self.u, dtype=np.float64).sum()
+        self.q[0] = in_order(np.square(self.u, dtype=np.float64))
         self.age[0] = 0
 
 
@@ -306,6 +311,7 @@ def _(w, a, x):
     return walk_add_norm(w.u, a, x.x, Of(x.K, x.a)) + walk_add_norm(w.u, -a, x.x, Of(x.K, x.b))
 
 
+@strict
 def measure(w):
     """Compute |u|^2."""
     q = 0.0
@@ -363,13 +369,15 @@ class Linked(NamedTuple):
     def primal(self) -> ndarray:
         """Return w = f^-1(theta)."""
         S = (np.abs(self.u) ** self.p).sum()
-        return self.c[0] * np.sign(self.u) * np.abs(self.u) ** (self.p - 1.0) * S ** (2.0 / self.p - 1.0) if S > 0.0 else 0.0 * self.u
+        return (
+            self.c[0] * np.sign(self.u) * np.abs(self.u) ** (self.p - 1.0) * S ** (2.0 / self.p - 1.0) if S > 0.0 else 0.0 * self.u
+        )
 
     def settle(self) -> None:
         """Put the multiplier in and compute S."""
         self.u[:] = self.c[0] * self.u
         self.c[0] = 1.0
-        self.S[0] = (np.abs(self.u) ** self.p).sum()
+        self.S[0] = in_order(np.abs(self.u, dtype=np.float64) ** self.p)
         self.age[0] = 0
 
 
@@ -457,6 +465,7 @@ def _(w, a, x):
     return walk_shift(w.u, a, x.x, Of(x.K, x.a), w.p) + walk_shift(w.u, -a, x.x, Of(x.K, x.b), w.p)
 
 
+@strict
 def measure_dual(w):
     """Compute S."""
     S = 0.0

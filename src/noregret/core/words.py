@@ -28,6 +28,7 @@ class Word:
         self.__module__ = fn.__module__
         self.arity = fn.__code__.co_argcount
         self.cases: list[Case] = []
+        self.strict = False
 
     def on(self, *kinds: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Add a case for arguments of these kinds; one text may serve several."""
@@ -59,3 +60,13 @@ class Word:
 
 
 word = Word
+
+
+def strict(fn: Any) -> Any:
+    """Mark a function or word whose sums must be taken in the order written.
+
+    Others may be reassociated on dense rows. Sums over several classes may not: with one class more known, and all its weights
+    still 0, they must come out the same, or the split of a stream into calls would show.
+    """
+    fn.strict = True
+    return fn

@@ -52,7 +52,7 @@ class Box(NamedTuple):
 
 
 class HalfSpace(NamedTuple):
-    """a.w >= b. The coordinates of `a` are those of the stacked weights, feature by feature."""
+    """a.w >= b. The coordinates of `a` are those of the stacked weights, feature by feature; what it does not reach counts 0."""
 
     a: ndarray
     b: float = 0.0
@@ -175,11 +175,12 @@ def _(region, w, x):
 @project.on(HalfSpace, ndarray)
 def _(region, w, x):
     f, n2 = 0.0, 0.0
-    for j in range(region.a.shape[0]):
+    d = min(region.a.shape[0], w.shape[0])
+    for j in range(d):
         f += region.a[j] * w[j]
         n2 += region.a[j] * region.a[j]
     if f < region.b and n2 > 0.0:
-        for j in range(region.a.shape[0]):
+        for j in range(d):
             w[j] += (region.b - f) / n2 * region.a[j]
 
 

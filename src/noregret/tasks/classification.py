@@ -57,14 +57,14 @@ class Classifier(Learner):
         self._keep(m)
         return self._outward(m, f)
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(  # type: ignore[override] # scikit-learn's order of arguments
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn from rows in order. New classes may appear at any time unless `classes` were declared."""
         self.learn_many(X, y, sample_weight, classes)
         return self
 
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None) -> Self:
         """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
         rows = self.clone()._check(X)
         y = discrete(inputs.targets(y, rows.n, numeric=False))
@@ -148,7 +148,7 @@ class Classifier(Learner):
             per = np.array([class_weight_of(given, v) for v in values])
         return per[inverse] if c is None else per[inverse] * c
 
-    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> Any:
+    def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> Any:
         """Learn one example with weight w; return the label predicted before (None when no class was known)."""
         y = plain(y)
         m = self._m if "_m" in self.__dict__ else None
@@ -275,8 +275,8 @@ class Classifier(Learner):
         """Return how rivals are chosen: by cost and mode, with the margin each confusion asks for (C.4)."""
         if given.get("cost") is None:
             return UnitCost()
-        margins = {"sqrt_cost": np.sqrt, "cost": np.array, "unit": lambda cost: (cost > 0.0) * 1.0}
-        modes = {"max_loss": MaxLoss, "prediction": ByPrediction}
+        margins: dict[str, Any] = {"sqrt_cost": np.sqrt, "cost": np.array, "unit": lambda cost: (cost > 0.0) * 1.0}
+        modes: dict[str, Any] = {"max_loss": MaxLoss, "prediction": ByPrediction}
         for what, table in (("margin", margins), ("mode", modes)):
             if given[what] not in table:
                 raise ValueError(f"{what} must be one of {', '.join(map(repr, table))}, got {given[what]!r}")
@@ -292,12 +292,16 @@ def cost_matrix(cost: Any, labels: Labels) -> np.ndarray:
     C = 1.0 - np.eye(max(K, 1))
     if isinstance(cost, Mapping):
         for (y, r), v in cost.items():
+            if not (np.isfinite(v) and v >= 0.0 and (y != r or v == 0.0)):
+                raise ValueError(f"the cost of predicting {r!r} for {y!r} must be finite, not negative, and 0 if right; got {v!r}")
             if y in labels.index and r in labels.index:
                 C[labels.index[y], labels.index[r]] = v
     else:
         given = np.asarray(cost, np.float64)
         if given.ndim != 2 or given.shape[0] != given.shape[1] or not labels.declared or len(given) != K:
-            raise ValueError(f"a cost matrix is square, with a row per declared class (classes=...): {K} of them, got {given.shape}")
+            raise ValueError(
+                f"a cost matrix is square, with a row per declared class (classes=...): {K} of them, got {given.shape}"
+            )
         C[:] = given
     if not np.isfinite(C).all() or (C < 0.0).any() or np.diag(C).any():
         raise ValueError("costs must be finite and not negative, and 0 for the right answer")
@@ -308,8 +312,8 @@ def distinct(y: np.ndarray) -> tuple[list[Any], np.ndarray]:
     """Return the different labels in order of first appearance, and which one each row has."""
     if y.dtype.kind == "O":
         index: dict[Any, int] = {}
-        inverse = [index.setdefault(plain(v), len(index)) for v in y.tolist()]
-        return list(index), np.array(inverse, np.int64)
+        codes = [index.setdefault(plain(v), len(index)) for v in y.tolist()]
+        return list(index), np.array(codes, np.int64)
     found, first, inverse = np.unique(y, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return [plain(v) for v in found[order].tolist()], np.argsort(order)[inverse]

@@ -214,9 +214,7 @@ class PARegressor(Regressor):
     name = "pa_regressor"
     cite = "crammer2006"
     State, Params, step = State, Tube, regress
-    bound = Bound(
-        "Crammer et al. 2006, section 7", "squared_tube", lambda t, p: t.R**2 * t.u2 if t.tube == 0.0 else math.inf
-    )
+    bound = Bound("Crammer et al. 2006, section 7", "squared_tube", lambda t, p: t.R**2 * t.u2 if t.tube == 0.0 else math.inf)
 
 
 class PA1Regressor(Regressor):

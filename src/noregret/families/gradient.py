@@ -17,8 +17,17 @@ from ..core.params import Exponent, NonNegative, Positive
 from ..core.state import Count, Dual, Scalable
 from ..core.weights import add, dot, null, scale, spread
 from ..core.words import word
-from ..parts.losses import ClassLoss, Exponential, Log, RealLoss, Square, SquaredEpsilonInsensitive, SquaredHinge
-from ..parts.losses import softmax_slopes, steep
+from ..parts.losses import (
+    ClassLoss,
+    Exponential,
+    Log,
+    RealLoss,
+    Square,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+    softmax_slopes,
+    steep,
+)
 from ..parts.projections import Anywhere, Box, L1Ball, L2Ball, Region, Simplex, begin, project
 from ..parts.rates import Constant, InvSqrt, Rate, rate
 from ..tasks.classification import Classifier
@@ -282,5 +291,3 @@ class MirrorDescentRegressor(Regressor):
     cite = "gentile2003"
     State, Params, step = MirrorState, RealMirrorParams, descend
     bound = Bound("Beck, Teboulle 2003, theorem 4.1", "regret", mirror_bound)
-
-

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..core.examples import importance
+from ..core.rounds import best
 from ..core.state import Measured
 from ..core.weights import add, dot, norm2, spread, sqnorm
-from ..core.rounds import best
 from ..tasks.classification import Classifier
 
 
@@ -57,8 +57,6 @@ def share(s, f, y, p, tau, x):
         return False
     cap = importance(x)
     if sqnorm(s.w) == 0.0:
-        for c in range(f.shape[0]):
-            tau[c] = 0.0
         tau[y] = cap
         tau[best(f, y)] = -cap
         spread(s.w, tau, x)

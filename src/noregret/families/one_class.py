@@ -89,10 +89,12 @@ class PAUniclass(OneClass):
     cite = "crammer2006"
     State, Params, step, score_row, start = State, Params, step, score, start
     without = ("fit_intercept",)
-    bound = Bound("Crammer et al. 2006, section 8", "squared_outside", lambda t, p: t.u2 if isinstance(p.variant, Hard) else math.inf)
+    bound = Bound(
+        "Crammer et al. 2006, section 8", "squared_outside", lambda t, p: t.u2 if isinstance(p.variant, Hard) else math.inf
+    )
 
     @property
     def radius_(self) -> float:
         """The radius of the ball: epsilon, or as far as it has been learned."""
         s, p = self._model().state, self._model().params
-        return math.sqrt(max(0.0, p.B**2 - float(s.z[0]) ** 2)) if p.B > 0.0 else p.epsilon
+        return float(math.sqrt(max(0.0, p.B**2 - float(s.z[0]) ** 2)) if p.B > 0.0 else p.epsilon)

@@ -56,7 +56,6 @@ def share(s, f, y, p, tau, x):
         return False
     step = p.alpha * importance(x)
     for c in range(f.shape[0]):
-        tau[c] = 0.0
         if c != y and f[c] >= f[y]:
             tau[c] = -step * (claim(p.update, f[c] - f[y]) / total if total > 0.0 else 1.0 / rivals)
     tau[y] = step

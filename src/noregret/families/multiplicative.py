@@ -16,7 +16,7 @@ from ..core.examples import Block, Pair, Weighted, importance, item, nnz
 from ..core.params import AboveOne, Fraction, NonNegative, Optional, Positive, Switch, Width
 from ..core.state import Count, Logs, PerClass
 from ..core.weights import null
-from ..core.words import word
+from ..core.words import strict, word
 from ..parts.losses import ClassLoss, RealLoss, softmax_slopes, steep
 from ..parts.rates import Constant, Rate, rate
 from ..tasks.classification import Classifier
@@ -170,6 +170,7 @@ def score(s, x, p):
     return f
 
 
+@strict
 def measure(s, c, p):
     """Compute Z of class c, with the largest log weight for reference."""
     K = s.Z.shape[0]
@@ -234,7 +235,7 @@ def share(s, f, y, p, tau, x):
     softmax_slopes(f, y, tau)
     K = np.uintp(s.Z.shape[0])
     a = -rate(p.rate, s.t[0]) * force(p) * importance(x)
-    for c in range(tau.shape[0]):
+    for c in range(f.shape[0]):
         tilt(s, Block(x, np.uintp(c), K), p, a * tau[c])
     return True
 
@@ -375,7 +376,7 @@ class WinnowParams(NamedTuple):
 
 
 class WinnowState(NamedTuple):
-    """Log weights."""
+    """Log weights, to base 2: with alpha = 2 they are whole numbers, and ties with theta are exact."""
 
     w: Logs
 
@@ -443,7 +444,7 @@ def _(x, f, y):
 
 def grown(log, a):
     """Return a log weight moved by a, within what an exponential can bear; nothing stays nothing."""
-    return log if log == LOW else min(300.0, max(-300.0, log + a))
+    return log if log == LOW else min(400.0, max(-400.0, log + a))
 
 
 def winnow_score(s, x, p):
@@ -451,7 +452,7 @@ def winnow_score(s, x, p):
     f = 0.0
     for k in range(nnz(x)):
         i, v = item(x, k)
-        f += v * math.exp(s.w[i])
+        f += v * 2.0 ** s.w[i]
     return f - single(x) * (p.theta if p.theta > 0.0 else p.d)
 
 
@@ -460,7 +461,7 @@ def winnow(s, x, y, p):
     f = winnow_score(s, x, p)
     if not errs(x, f, y) or null(s.w, x):
         return f, False
-    a = importance(x) * y * math.log(p.alpha)
+    a = importance(x) * y * math.log2(p.alpha)
     for k in range(nnz(x)):
         i, v = item(x, k)
         s.w[i] = LOW if p.zero_on_demotion and y * v < 0.0 else grown(s.w[i], a * v)
@@ -472,7 +473,7 @@ def balanced_score(s, x, p):
     f = 0.0
     for k in range(nnz(x)):
         i, v = item(x, k)
-        f += v * (2.0 * math.exp(s.up[i]) - math.exp(s.down[i]))
+        f += v * (2.0 * 2.0 ** s.up[i] - 2.0 ** s.down[i])
     return f * p.theta / p.d - single(x) * p.theta
 
 
@@ -481,7 +482,7 @@ def balanced(s, x, y, p):
     f = balanced_score(s, x, p)
     if not errs(x, f, y) or null(s.up, x):
         return f, False
-    promote, demote = importance(x) * math.log(p.alpha), importance(x) * math.log(p.beta)
+    promote, demote = importance(x) * math.log2(p.alpha), importance(x) * math.log2(p.beta)
     for k in range(nnz(x)):
         i, v = item(x, k)
         s.up[i] = grown(s.up[i], abs(v) * (promote if y * v > 0.0 else demote))
@@ -529,7 +530,7 @@ class Winnow(Classifier):
     @classmethod
     def primal(cls, s: Any, p: Any) -> np.ndarray:
         """Return the weights, feature by feature."""
-        return np.exp(s.w, dtype=np.float64)
+        return np.exp2(s.w, dtype=np.float64)
 
 
 class BalancedWinnow(Classifier):
@@ -559,4 +560,4 @@ class BalancedWinnow(Classifier):
     @classmethod
     def primal(cls, s: Any, p: Any) -> np.ndarray:
         """Return w+ - w-, feature by feature."""
-        return (2.0 * np.exp(s.up, dtype=np.float64) - np.exp(s.down, dtype=np.float64)) * p.theta / p.d
+        return (2.0 * np.exp2(s.up, dtype=np.float64) - np.exp2(s.down, dtype=np.float64)) * p.theta / p.d

@@ -129,7 +129,7 @@ def romma(s, x, y, p):
         add(s.w, y / n2, x)
         return f, True
     D = n2 * w2 - f * f
-    if D <= 1e-12 * n2 * w2:  # x opposite to w: the two constraints contradict each other
+    if 1e-12 * n2 * w2 >= D:  # x opposite to w: the two constraints contradict each other
         return f, False
     scale(s.w, (n2 * w2 - y * f) / D)
     add(s.w, w2 * (y - f) / D, x)

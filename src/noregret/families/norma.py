@@ -9,7 +9,7 @@ import math
 from typing import Annotated, Any, NamedTuple
 
 from ..core.examples import Block, Pair, Weighted, importance
-from ..core.params import Choice, NonNegative, OptionalFraction, Fraction, Positive, Switch
+from ..core.params import Choice, Fraction, NonNegative, OptionalFraction, Positive, Switch
 from ..core.state import Count, Number, PerClass, Scalable
 from ..core.weights import add, dot, null, scale
 from ..core.words import word
@@ -71,7 +71,6 @@ class RealParams(NamedTuple):
     loss: Annotated[Any, Choice({"epsilon_insensitive": Tube, "square": HalfSquare})] = "epsilon_insensitive"
     epsilon: NonNegative = 0.1
     nu: OptionalFraction = None
-    offset: Switch = False
     rate: Rate = "constant"
 
     def check(self) -> None:
@@ -92,8 +91,16 @@ class NoveltyParams(NamedTuple):
         refuse_overshoot(self.eta, self.lambda_)
 
 
+class RealState(NamedTuple):
+    """Weights, the margin or half-width, rounds."""
+
+    w: Scalable
+    rho: Number
+    t: Count
+
+
 class State(NamedTuple):
-    """Weights, the undecayed offset, the learned margin (or half-width), rounds."""
+    """Weights, the offset that does not decay, the margin, rounds."""
 
     w: Scalable
     b: PerClass
@@ -153,7 +160,7 @@ def score(s, x, p):
 
 
 def advance(s, x, p, a):
-    """Do w = (1 - eta lambda) w + eta a x, and b += eta a; return eta. Margin and tube are the caller's."""
+    """Do w = (1 - eta lambda) w + eta a x; return eta times the sample weight, the step of everything that is not w."""
     eta = rate(p.rate, s.t[0])
     scale(s.w, 1.0 - eta * p.lambda_)
     if a != 0.0:
@@ -179,13 +186,11 @@ def classify(s, x, y, p):
 def regress(s, x, y, p):
     """Decay; then a step towards y on rows outside the tube, whose half-width nu lets float."""
     s.t[0] += 1
-    f = score(s, x, p)
+    f = dot(s.w, x)
     if null(s.w, x):
         return f, False
     a = pull(p.loss, y - f, s.rho[0])
     eta = advance(s, x, p, a)
-    if p.offset:
-        move(s.b, eta * a, x)
     if p.nu > 0.0:
         s.rho[0] = max(0.0, s.rho[0] + eta * ((1.0 if a != 0.0 else 0.0) - p.nu))
     return f, a != 0.0
@@ -252,8 +257,7 @@ class NORMARegressor(Regressor):
 
     name = "norma_regressor"
     cite = "kivinen2004"
-    State, Params, step, score_row, start = State, RealParams, regress, score, start_tube
-    without = ("average",)
+    State, Params, step, start = RealState, RealParams, regress, start_tube
 
 
 class NORMANovelty(OneClass):
@@ -272,5 +276,5 @@ class NORMANovelty(OneClass):
 
     name = "norma_novelty"
     cite = "kivinen2004"
-    State, Params, step, score_row = State, NoveltyParams, detect, novelty
+    State, Params, step, score_row = RealState, NoveltyParams, detect, novelty
     without = ("fit_intercept",)

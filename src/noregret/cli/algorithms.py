@@ -1,0 +1,50 @@
+"""`noregret algorithms`: what there is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from typing import Any
+
+import click
+
+from .text import summary, table
+
+TASKS = ("classification", "regression", "one_class")
+
+
+@click.command("algorithms", short_help="List the learners.")
+@click.option("--task", type=click.Choice(TASKS), help="Only the learners of one task.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def command(task: str | None, as_json: bool) -> None:
+    """List the learners: registry name, class, task, how two of them merge, what they do."""
+    found = learners(task)
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return
+    rows = [[a["name"], a["class"], a["task"], a["merges"], a["summary"]] for a in found]
+    text = table(["name", "class", "task", "merge", "summary"], rows, left=range(5))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    click.echo("\n".join(line[:width] for line in text.splitlines()))
+    click.echo(f"\n{len(rows)} learners. Use one as noregret.learner(name, ...) or by its class; see also: noregret cite NAME.")
+
+
+def learners(task: str | None = None) -> list[dict[str, Any]]:
+    """Return what the learners of a task, or all, say about themselves: by task, then by name."""
+    from ..registry import load_all
+
+    found = sorted(load_all().values(), key=lambda cls: (TASKS.index(cls.task), cls.name))
+    return [
+        {
+            "name": cls.name,
+            "class": cls.__name__,
+            "task": cls.task,
+            "merges": cls.merges,
+            "bound": cls.bound.name if cls.bound else None,
+            "cite": cls.cite,
+            "summary": summary(cls.__doc__),
+        }
+        for cls in found
+        if task in (None, cls.task)
+    ]

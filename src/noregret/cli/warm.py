@@ -1,0 +1,115 @@
+"""`noregret warm`: compile ahead, for images and continuous integration."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from .cite import unknown
+
+
+@click.command("warm", short_help="Compile kernels into the cache ahead of use.")
+@click.argument("names", nargs=-1)
+@click.option("--quick", is_flag=True, help="Dense rows and two classes only.")
+@click.option("--jobs", type=click.IntRange(1), help="Processes to compile in; the number of cores unless given.")
+def command(names: tuple[str, ...], quick: bool, jobs: int | None) -> None:
+    """Compile the kernels of the learners NAMES, of all unless given, into the cache.
+
+    Covered are float64 rows without sample weights: dense, CSR and dicts, with two classes and with three. Whatever else is used
+    (float32, sample weights, other losses, average=True) compiles when it is first met. The cache is in NOREGRET_CACHE, or in
+    noregret/kernels in the user's cache directory; it serves one processor type and one version of Python.
+    """
+    from ..core import engine
+    from ..registry import load_all
+
+    known = load_all()
+    for name in names:
+        if name not in known:
+            raise click.UsageError(unknown(name, sorted(known)))
+    if engine.interpreting():
+        raise click.ClickException("NOREGRET_JIT=0 is set: nothing is compiled")
+    todo = list(dict.fromkeys(names)) or sorted(known)
+    start = time.perf_counter()
+    jobs = min(jobs or cores(), len(todo))
+    if jobs > 1:
+        if not share(todo, jobs, quick):
+            raise click.ClickException("not everything was compiled, see above")
+        click.echo(
+            f"{len(todo)} learners in {time.perf_counter() - start:.1f} s, {jobs} processes; cache: {engine.cache_directory()}"
+        )
+        return
+    with leaving_at_once():
+        for name in todo:
+            click.echo(one(name, quick))
+
+
+@contextlib.contextmanager
+def leaving_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the process inside this block: the compiler swallows a KeyboardInterrupt and goes on."""
+    was = signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, was)
+
+
+def cores() -> int:
+    """Return how many processes to use."""
+    return min(8, os.cpu_count() or 1)
+
+
+def share(names: Sequence[str], jobs: int, quick: bool, silent: bool = False) -> bool:
+    """Compile in several processes of this very command; return whether all went well."""
+    out = subprocess.DEVNULL if silent else None
+    base = [sys.executable, "-m", "noregret.cli", "warm", "--jobs", "1", *(["--quick"] if quick else [])]
+    parts = [[*base, *names[i::jobs]] for i in range(jobs)]
+    running = [subprocess.Popen(part, stdout=out, stderr=out, start_new_session=True) for part in parts]
+    try:
+        return all([p.wait() == 0 for p in running])  # noqa: C419  wait for all of them
+    finally:
+        for p in running:
+            if p.poll() is None:
+                p.terminate()
+
+
+def one(name: str, quick: bool) -> str:
+    """Compile the kernels of a learner by using it; return a line that says what was done."""
+    from ..core import engine
+
+    before, start = engine.compilations(), time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="no kernel cache")
+        try:
+            use(name, quick)
+        except UserWarning as e:
+            raise click.ClickException(str(e)) from None
+    made, seconds = engine.compilations() - before, time.perf_counter() - start
+    if made == 0:
+        return f"{name:<26} in the cache already"
+    return f"{name:<26} {made:>2} kernel{'s' * (made > 1)} compiled in {seconds:.1f} s"
+
+
+def use(name: str, quick: bool) -> None:
+    """Learn and predict once in every way that has a kernel of its own."""
+    import numpy as np
+    from scipy.sparse import csr_matrix
+
+    from ..registry import learner
+
+    X = np.eye(3)
+    rows = [{"a": 1.0}, {"b": 1.0}, {"c": 1.0}]
+    for labels in ([1, -1, 1],) if quick else ([1, -1, 1], [1, -1, 0]):
+        for batch in (X,) if quick else (X, csr_matrix(X), rows):
+            m: Any = learner(name).partial_fit(batch, labels)
+            m.predict(batch)
+        if learner(name).task != "classification":
+            break
