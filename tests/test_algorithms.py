@@ -33,8 +33,18 @@ def started(m, X, start):
 
 
 @pytest.mark.parametrize("t", traces.TRACES, ids=lambda t: t.name)
-@pytest.mark.parametrize("layout", [np.asarray, csr_matrix], ids=["dense", "csr"])
-def test_trace(t, layout):
+def test_trace(t):
+    follow(t, np.asarray)
+
+
+@pytest.mark.parametrize("t", traces.TRACES, ids=lambda t: t.name)
+def test_trace_interpreted_on_sparse_rows(t):
+    """Compiled equals interpreted by the laws; here the text itself, on the other layout, without the compiler."""
+    with nr.core.engine.interpreted():
+        follow(t, csr_matrix)
+
+
+def follow(t, layout):
     X = np.asarray(t.X, float)
     m = make(t.registry, t.task, t.classes, **t.params)
     if t.start is not None:
@@ -141,13 +151,31 @@ def data(registry, K, seed, n=120, d=7):
     return X, y, rng.choice([0.0, 0.5, 1.0, 2.5], n)
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
-@pytest.mark.parametrize(
+ALL = pytest.mark.parametrize(
     ("registry", "params", "K"),
     [(n, p, 2) for n, p in CASES] + [(n, p, 3) for n, p in MULTICLASS] + [(n, p, 0) for n, p in REAL],
     ids=lambda v: str(v).replace("\n", "")[:60],
 )
-def test_transcription(registry, params, K, weighted):
+
+
+@ALL
+def test_transcription(registry, params, K):
+    compare(registry, params, K, weighted=False)
+
+
+@ALL
+def test_transcription_weighted(registry, params, K):
+    """Interpreted: compiled equals interpreted by the laws, and a weighted kernel each would take minutes to compile."""
+    with nr.core.engine.interpreted():
+        compare(registry, params, K, weighted=True)
+
+
+@pytest.mark.parametrize("registry", ["perceptron", "pa1", "ogd", "norma", "mira", "winnow", "eg_pm"])
+def test_transcription_weighted_compiled(registry):
+    compare(registry, {}, 3, weighted=True)
+
+
+def compare(registry, params, K, weighted):
     X, y, c = data(registry, K, seed=len(str(params)) + K)
     c = c if weighted else None
     task = {0: "regression", 2: "binary", 3: "multiclass"}[K]

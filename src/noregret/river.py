@@ -22,7 +22,7 @@ except ImportError as e:
 
 def pandas() -> Any:
     """Return pandas; only mini-batches need it, and whoever has one has pandas."""
-    import pandas  # type: ignore[import-untyped]
+    import pandas
 
     return pandas
 
@@ -70,13 +70,13 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
 
     Before the first example the answer is None, and there are no probabilities.
 
-    `predict_proba_one` is not calibrated: it is the logistic function of the score, with more than two classes the softmax of
-    the scores, as in River's own PAClassifier. It ranks (ROC AUC) as the scores do; to read it as a probability (log loss)
+    `predict_proba_one` is not calibrated: it is the logistic function of the score, as in River's own PAClassifier, and with
+    more than two classes the softmax of the scores. It ranks (ROC AUC) as the scores do; to read it as a probability (log loss)
     needs a learner of the logistic loss.
 
     >>> from river import preprocessing
-    >>> from noregret.algorithms.passive_aggressive import PA1
-    >>> model = preprocessing.StandardScaler() | RiverClassifier(PA1(C=0.1))
+    >>> import noregret as nr
+    >>> model = preprocessing.StandardScaler() | RiverClassifier(nr.PA1(C=0.1))
     >>> model.learn_one({"length": 3.0, "links": 7.0}, "spam")
     >>> model.predict_one({"length": 3.0, "links": 7.0})
     'spam'
@@ -124,7 +124,7 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        from .algorithms.passive_aggressive import PA1
+        from .families.passive_aggressive import PA1
 
         yield {"learner": PA1()}
 
@@ -132,8 +132,8 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
 class RiverRegressor(Adapter, base.MiniBatchRegressor):
     """A learner of real numbers as a River regressor. Before the first example the answer is 0.
 
-    >>> from noregret.algorithms.passive_aggressive import PA1Regressor
-    >>> model = RiverRegressor(PA1Regressor(epsilon=0))
+    >>> import noregret as nr
+    >>> model = RiverRegressor(nr.PA1Regressor(epsilon=0))
     >>> model.learn_one({"x": 1.0}, 2.0)
     >>> model.predict_one({"x": 1.0})
     2.0
@@ -151,6 +151,6 @@ class RiverRegressor(Adapter, base.MiniBatchRegressor):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        from .algorithms.passive_aggressive import PA1Regressor
+        from .families.passive_aggressive import PA1Regressor
 
         yield {"learner": PA1Regressor()}

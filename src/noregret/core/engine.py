@@ -26,7 +26,8 @@ import numpy as np
 from .examples import Of, Sparse
 from .words import Word
 
-KERNEL: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}  # no allocation, no reference counts, no GIL
+# No allocation, no reference counts, no GIL; and no entry from C, which would double the compile time.
+KERNEL: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, "_nrt": False}
 FAST = {"reassoc", "contract", "nsz"}  # vectorised sums; NaN and infinity still behave
 
 _lock = threading.RLock()
@@ -91,6 +92,7 @@ def reach(roots: Iterable[Any], kinds: Iterable[type]) -> tuple[list[Any], str]:
                 fn.__module__,
                 fn.__name__,
                 getattr(fn, "strict", False),
+                getattr(fn, "rare", False),
                 code_key(fn.__code__),
                 repr(fn.__defaults__),
                 consts,
@@ -140,8 +142,9 @@ def teach(fn: Any) -> None:
 
         overload(fn, strict=False, jit_options=KERNEL | options)(choose)
 
-    register(True, {"forceinline": True})
-    register(False, {"forceinline": True, "fastmath": FAST})
+    inline = {"forceinline": not getattr(fn, "rare", False)}
+    register(True, inline)
+    register(False, {**inline, "fastmath": FAST})
 
 
 # ---- building --------------------------------------------------------------------------------------------------------
@@ -211,29 +214,28 @@ def plainly(e: Exception, step: Any) -> Exception:
         return e
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(e))
     own = step.__code__.co_filename
-    where = re.findall(r'File "([^"]+)", line (\d+)', text)
-    line = next(
-        (int(n) for f, n in reversed(where) if pathlib.Path(f).name == pathlib.Path(own).name), step.__code__.co_firstlineno
+    lines = [int(n) for f, n in re.findall(r'File "([^"]+)", line (\d+)', text) if pathlib.Path(f).name == pathlib.Path(own).name]
+    where = f"{own}, line {lines[0] if lines else step.__code__.co_firstlineno}"
+    return TypeError(
+        f"step {step.__name__!r} cannot be compiled: {_reason(text)} (in {where}). A step is plain arithmetic on numbers and arrays "
+        "in the vocabulary of noregret; NOREGRET_JIT=0 runs it interpreted."
     )
-    skip = (
-        "Failed in",
-        "No implementation",
-        "There are",
-        "- Of which",
-        "Overload",
-        "During",
-        "File",
-        "raised from",
-        "<source",
-        "<<<",
-    )
-    said = [s for s in (t.strip() for t in text.splitlines()) if s and not s.startswith(skip)]
-    reason = said[0] if said else "unknown reason"
-    if "NRT" in text:
-        reason = "a step may not allocate: no lists, dicts, strings or new arrays"
-    error = TypeError(
-        f"step {step.__name__!r} cannot be compiled: {reason} (in {own}, line {line}). A step is plain arithmetic on numbers and "
-        "arrays in the vocabulary of noregret; NOREGRET_JIT=0 runs it interpreted."
-    )
-    error.__cause__ = None
-    return error
+
+
+def _reason(text: str) -> str:
+    """Return what lies at the bottom of a compiler's error: the first refusal that is not about one of our own functions."""
+    said = [line.strip() for line in text.splitlines() if line.strip()]
+    for i, line in enumerate(said):
+        if "has no meaning" in line:
+            return line
+        if not line.endswith("(step: nopython frontend)") or i + 1 == len(said):
+            continue
+        reason = said[i + 1]
+        builtin = re.match(r"No implementation of function Function\(<(?:built-in function|class|ufunc) '?(\w+)", reason)
+        if builtin and "Only accept returning of array" in text:
+            return f"a step may not allocate (no lists, dicts, strings or new arrays): {builtin[1]}"
+        if builtin:
+            return f"this is not possible: {said[i + 2].removeprefix('>>> ')}"
+        if not reason.startswith("No implementation of function"):
+            return "a step may not allocate (no lists, dicts, strings or new arrays)" if "NRT" in reason else reason
+    return "a step may not allocate (no lists, dicts, strings or new arrays)" if "NRT" in text else said[0]

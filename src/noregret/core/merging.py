@@ -22,7 +22,7 @@ def merge(mine: Learner, other: Learner) -> None:
         raise TypeError(f"cannot merge a {type(other).__name__} into a {type(mine).__name__}")
     if mine.merges == "none":
         raise TypeError(f"{type(mine).__name__} has no merge: what it keeps is a history, not a sum")
-    if mine.get_params() != other.get_params():
+    if repr(mine.get_params()) != repr(other.get_params()):
         raise ValueError(f"cannot merge learners with different parameters: {mine!r} and {other!r}")
     if "_m" not in other.__dict__:
         return
@@ -46,7 +46,7 @@ def merge(mine: Learner, other: Learner) -> None:
 
     a.state = tmap(join, a.spec, a.state, b.state)
     settle(a.state)
-    seen = a.tally[SEEN] | b.tally[SEEN] if not a.many else max(a.tally[SEEN], len(classes or ()))
+    seen = a.tally[SEEN] | b.tally[SEEN] if not a.many else max(a.tally[SEEN], *(c + 1 for c in classes or ()))
     rest = a.tally[[1, 2, 3]] + b.tally[[1, 2, 3]]
     a.tally[SEEN], a.tally[[1, 2, 3]] = seen, rest
     a.refresh()

@@ -9,7 +9,7 @@ import numpy as np
 from . import engine
 from .drivers import Drivers, Job, drivers, flatten
 from .features import Features
-from .inputs import Rows
+from .inputs import FLOATS, Rows
 from .labels import Labels
 from .params import depends_on_width, resolve
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
@@ -31,6 +31,8 @@ class Model:
         self.features = features
         self.labels = labels
         self.dtype = np.dtype(self.given["dtype"])
+        if self.dtype not in FLOATS:
+            raise ValueError(f"dtype must be 'float64' or 'float32', got {self.given['dtype']!r}")
         self.params = resolve(self.learner.Params, self.given, features.size)
         self.spec = describe(self.learner.State, self.params, bool(self.given.get("average", False)))
         self.filled = depends_on_width(self.params)
@@ -84,7 +86,7 @@ class Model:
         params = resolve(self.learner.Params, given, self.features.size)
         spec = describe(self.learner.State, params, bool(given.get("average", False)))
         fixed = ("classes", "dtype", "fit_intercept", "hash_bits")
-        if spec != self.spec or any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
+        if repr(spec) != repr(self.spec) or any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another kind of state: call reset() first, or make a new learner")
         self.given, self.params = given, params
         if self.many and self.labels is not None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from numpy import ndarray
 
 from .examples import Block, Pair, item, nnz
-from .weights import add, answer, answers, dot, fold, rescale, scale, scores, tick
+from .weights import add, answer, answers, dot, far, fold, rescale, scale, scores, tick
 from .words import word
 
 
@@ -89,13 +89,12 @@ def _(w, a, x):
 
 @scale.on(Voted)
 def _(w, c):
-    old = w.c[0] * c
-    w.c[0] = old
-    fold(w.u, w.c)
-    if w.c[0] != old:
+    w.c[0] *= c
+    if far(w.c[0]):
         for i in range(w.size[0]):
             for k in range(w.alpha.shape[1]):
-                w.alpha[i, k] *= old
+                w.alpha[i, k] *= w.c[0]
+        fold(w.u, w.c)
 
 
 @tick.on(Voted)

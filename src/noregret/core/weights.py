@@ -29,7 +29,7 @@ from .examples import (
     walk_norm2,
     walk_scores,
 )
-from .words import strict, word
+from .words import rare, strict, word
 
 PERIOD = 16384  # additions between two computations of a tracked norm: rounding does not add up, and the cost is O(d/PERIOD)
 FAR = 1e25  # a lazy multiplier beyond this, or below its inverse, is put into the weights: rare, and safe in float32 too
@@ -213,12 +213,17 @@ def _(w, tau, x):
 
 
 # ---- a vector with a lazy multiplier ---------------------------------------------------------------------------------
+def far(c):
+    """Return whether a multiplier has become tiny, zero or huge."""
+    return not 1.0 / FAR < abs(c) < FAR
+
+
+@rare
 def fold(u, c):
-    """Put the multiplier into u when it has become tiny, zero or huge."""
-    if not 1.0 / FAR < abs(c[0]) < FAR:
-        for j in range(u.shape[0]):
-            u[j] *= c[0]
-        c[0] = 1.0
+    """Put the multiplier into u."""
+    for j in range(u.shape[0]):
+        u[j] *= c[0]
+    c[0] = 1.0
 
 
 def in_order(a: ndarray) -> float:
@@ -261,7 +266,8 @@ def _(w, a, x):
 @scale.on(Scaled)
 def _(w, c):
     w.c[0] *= c
-    fold(w.u, w.c)
+    if far(w.c[0]):
+        fold(w.u, w.c)
 
 
 @scores.on(Scaled)
@@ -311,6 +317,7 @@ def _(w, a, x):
     return walk_add_norm(w.u, a, x.x, Of(x.K, x.a)) + walk_add_norm(w.u, -a, x.x, Of(x.K, x.b))
 
 
+@rare
 @strict
 def measure(w):
     """Compute |u|^2."""
@@ -337,7 +344,7 @@ def _(w, a, x):
 @scale.on(Normed)
 def _(w, c):
     w.c[0] *= c
-    if not 1.0 / FAR < abs(w.c[0]) < FAR:
+    if far(w.c[0]):
         fold(w.u, w.c)
         measure(w)
 
@@ -465,6 +472,7 @@ def _(w, a, x):
     return walk_shift(w.u, a, x.x, Of(x.K, x.a), w.p) + walk_shift(w.u, -a, x.x, Of(x.K, x.b), w.p)
 
 
+@rare
 @strict
 def measure_dual(w):
     """Compute S."""
@@ -486,7 +494,7 @@ def _(w, a, x):
 @scale.on(Linked)
 def _(w, c):
     w.c[0] *= c
-    if not 1.0 / FAR < abs(w.c[0]) < FAR:
+    if far(w.c[0]):
         fold(w.u, w.c)
         measure_dual(w)
 

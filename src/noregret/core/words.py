@@ -70,3 +70,9 @@ def strict(fn: Any) -> Any:
     """
     fn.strict = True
     return fn
+
+
+def rare(fn: Any) -> Any:
+    """Mark a function that is called seldom: it is not inlined, which would cost compile time wherever it is named."""
+    fn.rare = True
+    return fn

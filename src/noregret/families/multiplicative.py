@@ -16,7 +16,7 @@ from ..core.examples import Block, Pair, Weighted, importance, item, nnz
 from ..core.params import AboveOne, Fraction, NonNegative, Optional, Positive, Switch, Width
 from ..core.state import Count, Logs, PerClass
 from ..core.weights import null
-from ..core.words import strict, word
+from ..core.words import rare, strict, word
 from ..parts.losses import ClassLoss, RealLoss, softmax_slopes, steep
 from ..parts.rates import Constant, Rate, rate
 from ..tasks.classification import Classifier
@@ -170,6 +170,7 @@ def score(s, x, p):
     return f
 
 
+@rare
 @strict
 def measure(s, c, p):
     """Compute Z of class c, with the largest log weight for reference."""
@@ -186,6 +187,7 @@ def measure(s, c, p):
     s.age[c] = 0.0
 
 
+@rare
 def ready(s, p):
     """Bring every Z to the coordinates now in use: a new one has log weight 0, and a share of the mass."""
     for c in range(s.Z.shape[0]):

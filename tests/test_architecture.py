@@ -1,0 +1,116 @@
+"""The plan of the house: imports form a DAG, numba has one door, importing is light, public names are complete."""
+
+import ast
+import pathlib
+import re
+import subprocess
+import sys
+
+import noregret as nr
+
+ROOT = pathlib.Path(nr.__file__).parent
+ORDER = ["core", "parts", "tasks", "families", "registry", "checks", "river", "cli"]  # each may import what stands before it
+CORE = [
+    "words",
+    "examples",
+    "weights",
+    "votes",
+    "rounds",
+    "bounds",
+    "params",
+    "state",
+    "hashing",
+    "labels",
+    "engine",
+    "inputs",
+    "features",
+    "drivers",
+    "model",
+    "model_file",
+    "merging",
+    "learner",
+]
+
+
+def imports(path):
+    """(module inside noregret, whether at the top level) of every import of a file."""
+    tree = ast.parse(path.read_text())
+    top = {id(n) for n in tree.body}
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for a in node.names:
+                yield a.name, id(node) in top
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module or "", id(node) in top
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1]
+            for name in [node.module] if node.module else [a.name for a in node.names]:
+                yield ".".join(("noregret", *base, name)), id(node) in top
+
+
+def test_rooms_import_only_what_stands_before_them():
+    for path in ROOT.rglob("*.py"):
+        room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        if room == "__init__":
+            continue
+        for module, top in imports(path):
+            parts = module.split(".")
+            if parts[0] == "noregret" and len(parts) > 1 and parts[1] in ORDER and top:
+                assert ORDER.index(parts[1]) <= ORDER.index(room), f"{path.name} imports {module}"
+
+
+def test_the_core_is_a_dag():
+    assert {p.stem for p in (ROOT / "core").glob("*.py")} == {*CORE, "__init__"}
+    for path in (ROOT / "core").glob("*.py"):
+        for module, top in imports(path):
+            name = module.removeprefix("noregret.core.").split(".")[0]
+            if module.startswith("noregret.core.") and name in CORE and top and path.stem != "__init__":
+                assert CORE.index(name) < CORE.index(path.stem), f"{path.stem} imports {name}"
+
+
+def test_only_the_engine_imports_numba():
+    found = {p.name for p in ROOT.rglob("*.py") if any(m.split(".")[0] == "numba" for m, _ in imports(p))}
+    assert found == {"engine.py"}
+
+
+def test_steps_reach_no_function_through_a_module():
+    """`module.fn` is invisible to the fingerprint: an edit would not be seen. `math.` and `np.` are the exceptions."""
+    for room in ("families", "parts"):
+        for path in (ROOT / room).glob("*.py"):
+            tree = ast.parse(path.read_text())
+            modules = {
+                a.asname or a.name
+                for n in ast.walk(tree)
+                if isinstance(n, ast.ImportFrom) and n.level and not n.module
+                for a in n.names
+            }
+            assert not modules, f"{path.name} imports modules {modules}: import the names"
+
+
+def test_importing_is_light():
+    code = "import sys, noregret as nr; m = nr.PA1(); print([n for n in ('numba', 'sklearn', 'pandas', 'river', 'scipy') if n in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"
+
+
+def test_public_names_are_there_and_nothing_else():
+    assert sorted(nr.__all__) == nr.__all__ == dir(nr)
+    for name in nr.__all__:
+        assert getattr(nr, name) is not None
+    classes = {cls.__name__ for cls in nr.core.learner.REGISTRY.values() if cls.__module__.startswith("noregret.")}
+    assert classes <= set(nr.__all__)
+
+
+def test_typed():
+    assert (ROOT / "py.typed").exists()
+
+
+def test_no_file_is_a_drawer():
+    for path in ROOT.rglob("*.py"):
+        assert path.read_text().count("\n") <= 600, f"{path} is too long to hold in the head"
+
+
+def test_versions_agree():
+    text = (ROOT.parent.parent / "CITATION.cff").read_text()
+    assert re.search(r"^version: \"?" + re.escape(nr.__version__.split(".dev")[0]), text, re.M)

@@ -1,0 +1,240 @@
+"""The engine: kernels are cached, edits are seen, processes may race, a missing cache is no failure, errors are the user's own."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import noregret as nr
+from noregret.core import engine
+
+LEARN = """
+import warnings
+import numpy as np, noregret as nr
+from scipy.sparse import csr_matrix
+from noregret.core import engine
+X = np.random.default_rng(0).standard_normal((30, 4)); y = np.where(X[:, 0] > 0, 1, -1)
+m = nr.PA1().partial_fit(X, y); m.predict(X)
+nr.PA1().partial_fit(csr_matrix(X), np.arange(30) % 3)
+m.learn_one({0: 1.0}, 1)
+print(engine.compilations(), m.coef_.sum().round(9))
+"""
+
+
+def run(code, cache, **env):
+    env = {**os.environ, "NOREGRET_CACHE": str(cache), **env}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split(), done.stderr
+
+
+def test_a_later_process_compiles_nothing(tmp_path):
+    (first, a), _ = run(LEARN, tmp_path)
+    (later, b), _ = run(LEARN, tmp_path)
+    assert int(first) > 0
+    assert int(later) == 0
+    assert a == b
+    assert oct(tmp_path.stat().st_mode & 0o777) in ("0o700", "0o755", "0o750")  # pytest made the directory itself
+
+
+def test_the_cache_directory_is_private(tmp_path):
+    run(LEARN, tmp_path / "kernels")
+    assert (tmp_path / "kernels").stat().st_mode & 0o777 == 0o700
+
+
+def test_processes_may_compile_at_once(tmp_path):
+    env = {**os.environ, "NOREGRET_CACHE": str(tmp_path)}
+    racing = [subprocess.Popen([sys.executable, "-c", LEARN], env=env, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    sums = {p.communicate(timeout=300)[0].split()[1] for p in racing}
+    assert all(p.returncode == 0 for p in racing)
+    assert len(sums) == 1
+    (later, same), _ = run(LEARN, tmp_path)
+    assert int(later) == 0
+    assert same in sums
+    assert not [f for f in tmp_path.iterdir() if f.suffix not in (".py", "") and f.is_file()], "drafts are left behind"
+
+
+def test_no_cache_directory_is_one_warning(tmp_path):
+    (tmp_path / "file").write_text("not a directory")
+    (count, total), err = run(LEARN, tmp_path / "file" / "kernels")
+    assert int(count) > 0
+    assert err.count("no kernel cache") == 1
+    assert total == run(LEARN, tmp_path / "ok")[0][1]
+
+
+def test_interpreted_gives_the_same(tmp_path):
+    (count, total), _ = run(LEARN, tmp_path, NOREGRET_JIT="0")
+    assert int(count) == 0
+    assert not list(tmp_path.iterdir())
+    assert float(total) == pytest.approx(float(run(LEARN, tmp_path)[0][1]), abs=1e-9)
+
+
+def test_the_kernels_also_work_with_reference_counts(tmp_path):
+    """_nrt is a private option of Numba: nothing must depend on it but speed and the refusal to allocate."""
+    code = "from noregret.core import engine; del engine.KERNEL['_nrt']\n" + LEARN
+    assert run(code, tmp_path)[0][1] == run(LEARN, tmp_path)[0][1]
+
+
+MINE = """
+from typing import NamedTuple
+import noregret as nr
+from noregret.core.params import Positive
+from noregret.core.state import Weights
+from noregret.core.weights import add, dot
+from noregret.core.words import word
+from helper import twice
+
+class Part(NamedTuple):
+    pass
+
+@word
+def lift(part, v):
+    "Return more."
+
+@lift.on(Part)
+def _(part, v):
+    return v + 1.0
+
+class Params(NamedTuple):
+    eta: Positive = 1.0
+
+class State(NamedTuple):
+    w: Weights
+
+def step(s, x, y, p):
+    f = dot(s.w, x)
+    add(s.w, p.eta * twice(lift(Part(), y)), x)
+    return f, True
+
+class Mine(nr.Regressor):
+    "Mine."
+    name = "mine"
+    State, Params, step = State, Params, step
+
+if __name__ == "__main__":
+    import numpy as np
+    from noregret.core import engine
+    m = Mine(fit_intercept=False).partial_fit(np.ones((1, 1)), [1.0])
+    print(engine.compilations(), m.coef_[0])
+"""
+
+
+def test_edits_are_seen_wherever_they_are(tmp_path):
+    (tmp_path / "helper.py").write_text("def twice(v):\n    return 2.0 * v\n")
+    script = tmp_path / "mine.py"
+    script.write_text(MINE)
+
+    def outcome():
+        env = {**os.environ, "NOREGRET_CACHE": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+        assert done.returncode == 0, done.stderr
+        count, value = done.stdout.split()
+        return int(count) > 0, float(value)
+
+    assert outcome() == (True, 4.0)
+    assert outcome() == (False, 4.0)  # cached, though it is a script
+    script.write_text("# a comment changes nothing\n" + MINE)
+    assert outcome() == (False, 4.0)
+    script.write_text(MINE.replace("add(s.w, p.eta *", "add(s.w, 3.0 * p.eta *"))  # the step
+    assert outcome() == (True, 12.0)
+    script.write_text(MINE.replace("return v + 1.0", "return v + 2.0"))  # a part
+    assert outcome() == (True, 6.0)
+    script.write_text(MINE)
+    (tmp_path / "helper.py").write_text("def twice(v):\n    return 5.0 * v\n")  # a function two calls down
+    assert outcome() == (True, 10.0)
+    assert outcome() == (False, 10.0)
+
+
+def test_a_new_kind_recompiles_nothing(tmp_path):
+    code = "from typing import NamedTuple\nfrom noregret.core.weights import dot\n" + textwrap.dedent("""
+        class Elsewhere(NamedTuple):
+            z: object
+
+        @dot.on(Elsewhere)
+        def _(w, x):
+            return 0.0
+        """)
+    run(LEARN, tmp_path)
+    (count, _), _ = run(code + LEARN, tmp_path)
+    assert int(count) == 0
+
+
+def learner(step):
+    """A classifier with this step, not kept in the registry."""
+    from noregret.families import passive_aggressive as pa
+
+    cls = type("Odd", (nr.Classifier,), {"name": "odd", "State": pa.State, "Params": pa.Params1, "step": step})
+    del nr.core.learner.REGISTRY["odd"]
+    return cls()
+
+
+def test_errors_are_in_the_terms_of_the_step():
+    def allocates(s, x, y, p):
+        z = np.zeros(3)
+        return z[0], False
+
+    def misspells(s, x, y, p):
+        return p.gamma, False
+
+    def strings(s, x, y, p):
+        return "high" + y, False
+
+    X, y = np.ones((2, 2)), [0, 1]
+    with pytest.raises(TypeError, match=r"step 'allocates' cannot be compiled: a step may not allocate.*test_engine.py, line \d+"):
+        learner(allocates).partial_fit(X, y)
+    with pytest.raises(TypeError, match=r"step 'misspells'.*gamma.*test_engine.py, line \d+"):
+        learner(misspells).partial_fit(X, y)
+    with pytest.raises(TypeError, match=r"step 'strings' cannot be compiled"):
+        learner(strings).partial_fit(X, y)
+    with engine.interpreted():
+        assert learner(allocates).partial_fit(X, y).n_updates_ == 0
+
+
+def test_a_word_without_a_case_says_so():
+    from noregret.core.weights import scale
+
+    def scales(s, x, y, p):
+        scale(s.w, 0.5)
+        return 0.0, True
+
+    with pytest.raises(TypeError, match=r"scale\(ndarray, object\) has no meaning"):
+        learner(scales).partial_fit(np.ones((2, 2)), [0, 1])
+
+
+def test_kernels_release_the_gil():
+    """A kernel must not hold the interpreter: while one runs, another thread makes progress."""
+    import threading
+    import time
+
+    X = np.random.default_rng(0).standard_normal((200_000, 50))
+    m = nr.PA1().partial_fit(X[:10], np.arange(10) % 2)
+    rows = nr.core.inputs.rows(X, "float64")
+    y, out = np.where(X[:, 0] > 0, 1.0, -1.0), np.empty((len(X), 1))
+    learn = m._m.loop("dense", False).learn
+    ticks, done = [], threading.Event()
+
+    def clock():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0)
+
+    t = threading.Thread(target=clock)
+    t.start()
+    begin = time.perf_counter()
+    learn(*m._m.args, *rows.arrays, y, m._m.tally, m._m.work, out)
+    end = time.perf_counter()
+    done.set()
+    t.join()
+    assert sum(begin < k < end for k in ticks) > 10
+
+
+def test_cache_directory_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.delenv("NOREGRET_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert engine.cache_directory() == tmp_path / "noregret" / "kernels"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert engine.cache_directory() == pathlib.Path("~/.cache/noregret/kernels").expanduser()

@@ -1,0 +1,465 @@
+"""The verbs and what can be read back: labels, features, weights, epochs, merging, parameters."""
+
+import copy
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+
+import noregret as nr
+from noregret.core.hashing import hash_name, murmur3
+
+
+def stream(K=2, n=80, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    f = X @ rng.standard_normal((d, K))
+    return X, f.argmax(1)
+
+
+def arrays(m):
+    return {**m._m.arrays(), "tally": m._m.tally}
+
+
+def same(a, b):
+    return all(np.array_equal(v, arrays(b)[k]) for k, v in arrays(a).items())
+
+
+# ---- labels ----------------------------------------------------------------------------------------------------------
+def test_before_any_label_the_answer_is_none():
+    m = nr.PA1()
+    assert m.learn_one({"a": 1}, "x") is None
+    assert m.predict_one({"b": 5}) == "x"  # the only one known
+    assert m.learn_one({"a": -1}, "y") == "x"
+    assert m.n_mistakes_ == 2
+
+
+def test_labels_of_any_hashable_type():
+    for labels in (
+        ("spam", "ham"),
+        (True, False),
+        ((1, "a"), (2, "b")),
+        (1.0, 2.0),
+        (b"x", b"y"),
+        (frozenset("a"), frozenset("b")),
+    ):
+        m = nr.PA1()
+        for i in range(20):
+            m.learn_one({"a": 1.0 - 2.0 * (i % 2)}, labels[i % 2])
+        assert m.predict_one({"a": 1.0}) == labels[0]
+        assert m.predict_one({"a": -1.0}) == labels[1]
+        assert set(m.classes_.tolist()) == set(labels)
+
+
+def test_labels_that_cannot_be_ordered_keep_their_order_of_appearance():
+    m = nr.PA1().partial_fit([[1.0], [-1.0], [0.5]], np.array(["b", 3, "b"], object))
+    assert m.classes_.tolist() == ["b", 3]
+    assert m.predict([[2.0], [-2.0]]).tolist() == ["b", 3]
+    assert (m.decision_function([[2.0], [-2.0]]) > 0).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("bad", [None, float("nan"), [1], {"a": 1}])
+def test_what_is_not_a_label(bad):
+    m = nr.PA1().partial_fit([[1.0], [-1.0]], ["a", "b"])
+    before = copy.deepcopy(m)
+    with pytest.raises((TypeError, ValueError), match="label"):
+        m.learn_one({0: 1.0}, bad)
+    assert same(m, before)
+
+
+def test_a_score_of_zero_predicts_the_second_class():
+    for labels in ([-1, 1], [1, -1], ["b", "a"], [2, 7], [0, 1]):
+        m = nr.PA1(fit_intercept=False).partial_fit([[1.0], [-1.0]], labels)
+        assert m.predict([[0.0]])[0] == m.classes_[1]
+        assert m.predict_one([0.0]) == m.classes_[1]
+        assert m.classes_.tolist() == sorted(labels)
+
+
+def test_with_many_classes_ties_go_to_the_one_known_first():
+    m = nr.PA1(fit_intercept=False).partial_fit([[1.0], [-1.0], [2.0]], ["c", "b", "a"])
+    assert m.predict([[0.0]])[0] == "c"
+    assert nr.PA1(fit_intercept=False, classes=["c", "b", "a"]).partial_fit([[1.0]], ["b"]).predict([[0.0]])[0] == "a"
+
+
+def test_two_classes_become_three_without_losing_what_was_learned():
+    X, y = stream()
+    for name in nr.algorithms("classification"):
+        m = nr.learner(name)
+        Z = np.minimum(np.abs(X), 1.0) if m.nonnegative else X
+        m.partial_fit(Z, y)
+        before = m.predict(Z)
+        m._m.labels.extend([2])
+        m._m.relabel()
+        if not m.nonnegative:  # Winnow's threshold has no counterpart among many classes
+            assert np.array_equal(before, m.predict(Z)), name
+        m.partial_fit(Z, y * 2)
+        assert m.classes_.tolist() == [0, 1, 2]
+
+
+def test_declared_classes_are_a_promise():
+    m = nr.PA1().partial_fit([[1.0]], ["a"], classes=["a", "b"])
+    before = copy.deepcopy(m)
+    with pytest.raises(ValueError, match="'c', not in the declared classes"):
+        m.partial_fit([[1.0]], ["c"])
+    with pytest.raises(ValueError, match="differ from those of the first call"):
+        m.partial_fit([[1.0]], ["a"], classes=["a", "c"])
+    with pytest.raises(ValueError, match="declared classes"):
+        m.learn_one([1.0], "c")
+    assert same(m, before)
+    assert nr.PA1(classes=["a", "b"]).partial_fit([[1.0]], ["a"]).classes_.tolist() == ["a", "b"]
+
+
+def test_first_label_zero_or_minus_one_is_the_negative_class():
+    X = [[1.0, 0.0], [0.0, 1.0]] * 6
+    for labels in ((0, 1), (-1, 1), (False, True)):
+        forward = nr.Winnow(theta=1.5).partial_fit(X, list(labels) * 6)
+        backward = nr.Winnow(theta=1.5).partial_fit(X[1:], (list(labels) * 6)[1:])
+        assert (forward.coef_ > 0).all()
+        assert forward.predict([[0.0, 1.0]]) == backward.predict([[0.0, 1.0]]) == labels[1]
+
+
+# ---- features --------------------------------------------------------------------------------------------------------
+def test_names_grow_and_keep_what_was_learned():
+    m = nr.PA1()
+    m.learn_one({"a": 1.0}, 1)
+    m.learn_one({"a": -1.0}, 0)
+    w = dict(zip(m.feature_names_, m.coef_[0]))
+    for i in range(100):
+        m.learn_one({f"new{i}": 0.0}, i % 2)
+    assert dict(zip(m.feature_names_, m.coef_[0]))["a"] == w["a"]
+    assert len(m.feature_names_) == m.n_features_in_ == 101
+    m.predict_one({"unheard of": 3.0})
+    assert m.n_features_in_ == 101
+
+
+def test_array_models_take_dicts_and_rows():
+    X, y = stream()
+    a, b, c = nr.PA1().partial_fit(X, y), nr.PA1().partial_fit(X[:5], y[:5]), nr.PA1().partial_fit(X[:5], y[:5])
+    for r, t in zip(X[5:], y[5:].tolist()):
+        b.learn_one(dict(enumerate(r.tolist())), t)
+        c.learn_one(r, t)
+    np.testing.assert_allclose(a.coef_, b.coef_)
+    np.testing.assert_allclose(a.coef_, c.coef_)
+    with pytest.raises(ValueError, match="unknown feature 5"):
+        a.learn_one({5: 1.0}, 0)
+    with pytest.raises(ValueError, match="expected one row of 5 features"):
+        a.predict_one([1.0])
+
+
+def test_named_models_refuse_arrays_and_take_lists_of_dicts():
+    rows = [{"a": 1.0}, {"b": 1.0}, {"a": 0.5, "c": 1.0}]
+    m, one = nr.PA1().partial_fit(rows, ["x", "y", "x"]), nr.PA1()
+    for r, t in zip(rows, ["x", "y", "x"]):
+        one.learn_one(r, t)
+    assert same(m, one)
+    assert m.predict(rows).tolist() == [one.predict_one(r) for r in rows]
+    with pytest.raises(ValueError, match="named features"):
+        m.predict([[1.0, 2.0]])
+    before = copy.deepcopy(m)
+    with pytest.raises(TypeError, match="feature 'd' has value 'FR'"):
+        m.partial_fit([{"a": 1.0, "e": 2.0}, {"d": "FR"}], ["x", "y"])
+    assert same(m, before)
+    assert m.feature_names_ == before.feature_names_
+
+
+def test_hashing_is_stable_and_counts_collisions():
+    assert murmur3(b"") == 0
+    assert murmur3(b"hello") == 0x248BFA47
+    assert murmur3(b"hello, world") == 0x149BBB7F
+    assert murmur3(b"The quick brown fox jumps over the lazy dog") == 0x2E4FF723
+    assert hash_name(np.int64(3)) == hash_name(3) == hash_name(3.0) == 3
+    m = nr.PA1(hash_bits=3)
+    for i in range(40):
+        m.learn_one({f"n{i}": 1.0, f"m{i}": 1.0}, i % 2)
+    assert m.hash_collisions_ > 0
+    assert m.coef_.shape == (1, 8)
+    assert len(m._m.features.table) <= 16
+    wide = nr.PA1(hash_bits=20).partial_fit([{"a": 1.0}, {"b": 1.0}], [0, 1])
+    assert wide.hash_collisions_ == 0
+
+
+def test_hashed_names_that_meet_in_a_row_are_summed():
+    names = {}
+    for i in range(200):
+        names.setdefault(hash_name(f"n{i}") & 7, []).append(f"n{i}")
+    a, b = next(v for v in names.values() if len(v) > 1)[:2]
+    m = nr.Perceptron(hash_bits=3, fit_intercept=False)
+    m.learn_one({a: 1.0, b: 2.0}, 1)
+    assert np.abs(m.coef_).sum() == 3.0
+    assert np.count_nonzero(m.coef_) == 1
+
+
+@pytest.mark.parametrize("bits", [0, 32, 2.5, "x"])
+def test_hash_bits_out_of_range(bits):
+    with pytest.raises(ValueError, match="hash_bits must be a whole number from 1 to 31"):
+        nr.PA1(hash_bits=bits).learn_one({"a": 1}, 0)
+
+
+# ---- weights ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", nr.algorithms())
+def test_weight_one_changes_nothing_and_weight_zero_is_no_example(name):
+    m = nr.learner(name)
+    X, y = nr.checks.stream(m, n=60, K=3)
+    c = (np.arange(60) % 3 > 0).astype(float)
+    with nr.core.engine.interpreted():
+        a, b = (m.clone().partial_fit(X[c > 0], y[c > 0], sample_weight=w) for w in (None, np.ones(int(c.sum()))))
+        d = m.clone().partial_fit(X, y, sample_weight=c)
+    for other in (b, d):
+        for k, v in a._m.arrays().items():
+            np.testing.assert_allclose(v, other._m.arrays()[k], rtol=1e-12, atol=1e-12)
+        assert np.array_equal(a._m.tally, other._m.tally)
+
+
+def test_learn_one_takes_a_weight():
+    a, b = nr.Perceptron(), nr.Perceptron(alpha=3.0)
+    for i in range(30):
+        x = {"a": math.sin(i), "b": math.cos(2 * i)}
+        assert a.learn_one(x, i % 2, w=3.0) == b.learn_one(x, i % 2)
+        a.learn_one(x, 1 - i % 2, w=0.0)
+    np.testing.assert_allclose(a.coef_, b.coef_)
+    assert a.n_seen_ == 30
+
+
+def test_class_weights_multiply_into_sample_weights():
+    X, y = stream()
+    c = np.linspace(0.5, 2.0, len(y))
+    a = nr.PA1(class_weight={0: 3.0}, C=0.01).partial_fit(X, y, sample_weight=c)
+    b = nr.PA1(C=0.01).partial_fit(X, y, sample_weight=np.where(y == 0, 3.0, 1.0) * c)
+    assert same(a, b)
+    n = np.bincount(y)
+    a = nr.PA1(class_weight="balanced", C=0.01).fit(X, y)
+    b = nr.PA1(C=0.01).fit(X, y, sample_weight=(len(y) / (2 * n))[y])
+    assert same(a, b)
+    with pytest.raises(ValueError, match="works in fit only"):
+        nr.PA1(class_weight="balanced").partial_fit(X, y)
+    with pytest.raises(ValueError, match="class_weight of 0 must be a finite number"):
+        nr.PA1(class_weight={0: -1.0}).partial_fit(X, y)
+
+
+# ---- fitting ---------------------------------------------------------------------------------------------------------
+def test_until_separated_stops_at_the_first_epoch_without_an_update():
+    m = nr.Perceptron(fit_intercept=False).fit([[4, 0], [1, 1], [0, 1], [-2, -2]], [1, -1, -1, 1], until="separated")
+    assert m.coef_.tolist() == [[1.0, -3.0]]
+    assert (m.n_epochs_, m.separated_, m.n_updates_) == (2, True, 3)
+
+
+def test_until_separated_says_when_the_limit_came_first():
+    with pytest.warns(UserWarning, match="5 epochs and still updating"):
+        m = nr.Perceptron().fit([[1.0], [1.0]], [0, 1], epochs=5, until="separated")
+    assert m.separated_ is False
+
+
+def test_epochs_and_shuffling_are_reproducible():
+    X, y = stream()
+    assert same(nr.PA1(epochs=3, shuffle=True, seed=7).fit(X, y), nr.PA1(epochs=3, shuffle=True, seed=7).fit(X, y))
+    assert not same(nr.PA1(epochs=3, shuffle=True, seed=7).fit(X, y), nr.PA1(epochs=3, shuffle=True, seed=8).fit(X, y))
+    twice = nr.PA1(classes=[0, 1]).partial_fit(X, y).partial_fit(X, y)
+    assert same(nr.PA1().fit(X, y, epochs=2), twice)
+    sparse = nr.PA1(epochs=2, shuffle=True).fit(csr_matrix(X), y)
+    np.testing.assert_allclose(sparse.coef_, nr.PA1(epochs=2, shuffle=True).fit(X, y).coef_)
+    with pytest.raises(ValueError, match="epochs must be a whole number"):
+        nr.PA1(epochs=0).fit(X, y)
+
+
+def test_fit_forgets_reset_forgets_clone_has_learned_nothing():
+    X, y = stream()
+    m = nr.PA1(C=0.3).fit(X, y)
+    assert same(copy.deepcopy(m).fit(X, y), m)
+    assert m.clone().get_params() == m.get_params()
+    with pytest.raises(Exception, match="nothing yet"):
+        m.clone().predict(X)
+    with pytest.raises(Exception, match="nothing yet"):
+        m.reset().predict(X)
+
+
+# ---- parameters ------------------------------------------------------------------------------------------------------
+def test_parameters_are_checked_when_learning_begins():
+    X, y = stream()
+    for cls, given, said in (
+        (nr.PA1, {"C": 0.0}, r"C must be in \(0, inf\), got 0.0"),
+        (nr.PA1, {"C": "much"}, "C must be a number"),
+        (nr.Perceptron, {"gamma": 1.5}, r"gamma must be in \(0, 1\], got 1.5"),
+        (nr.ALMA, {"p": 1.0}, r"p must be in \[2, 1000\]"),
+        (nr.OGD, {"loss": "hindge"}, "loss must be one of 'hinge', 'squared_hinge'"),
+        (nr.OGD, {"eta": 2.0, "l2": 1.0}, "eta \\* l2 must be at most 1"),
+        (nr.NORMA, {"eta": 1.0, "lambda_": 1.0}, "eta \\* lambda_ must be below 1"),
+        (nr.PA1, {"dtype": "int8"}, "dtype"),
+        (nr.PA1, {"cost": [[0, 1], [1, 0]]}, "a cost matrix is square"),
+        (nr.PA1, {"cost": {(0, 1): -1.0}}, "the cost of predicting 1 for 0"),
+        (nr.PA1, {"cost": {(0, 1): 1.0}, "mode": "worst"}, "mode must be one of"),
+        (nr.OGD, {"average": True, "projection": "l2"}, "does not go with a projection"),
+    ):
+        m = cls(**given)
+        with pytest.raises((TypeError, ValueError), match=said):
+            m.partial_fit(X, y)
+        assert "_m" not in m.__dict__
+    with pytest.raises(TypeError, match="PA1 has no parameter 'c'; it takes C, "):
+        nr.PA1(c=1.0)
+    with pytest.raises(ValueError, match="Invalid parameter 'c'"):
+        nr.PA1().set_params(c=1.0)
+
+
+def test_new_parameters_are_for_what_is_to_come():
+    X, y = stream()
+    m = nr.PA1(C=1.0).partial_fit(X[:40], y[:40])
+    w = m.coef_.copy()
+    m.set_params(C=1e-9).partial_fit(X[40:], y[40:])
+    assert np.abs(m.coef_ - w).max() < 1e-6
+    before = copy.deepcopy(m)
+    for given in (
+        {"C": -1.0},
+        {"dtype": "float32"},
+        {"fit_intercept": False},
+        {"hash_bits": 4},
+        {"average": True},
+        {"classes": [0, 1]},
+    ):
+        with pytest.raises(ValueError, match=r"C must be|reset\(\) first"):
+            m.set_params(**given)
+        assert m.get_params() == before.get_params()
+    assert same(m, before)
+
+
+def test_repr_shows_what_was_changed():
+    assert repr(nr.PA1()) == "PA1()"
+    assert repr(nr.PA1(C=0.5, seed=3)) == "PA1(C=0.5, seed=3)"
+
+
+def test_registry():
+    assert set(nr.algorithms("classification")) | set(nr.algorithms("regression")) | set(nr.algorithms("one_class")) == set(
+        nr.algorithms()
+    )
+    assert isinstance(nr.learner("pa1", C=0.1), nr.PA1)
+    with pytest.raises(ValueError, match="no learner is called 'pa9'"):
+        nr.learner("pa9")
+    with pytest.raises(ValueError, match="task must be one of"):
+        nr.algorithms("tasks")
+
+
+# ---- merging ---------------------------------------------------------------------------------------------------------
+def test_merge_is_the_mean_by_examples_seen():
+    X, y = stream()
+    a, b = nr.PA1(classes=[0, 1]).partial_fit(X[:20], y[:20]), nr.PA1(classes=[0, 1]).partial_fit(X[20:], y[20:])
+    wanted = (20 * a.coef_ + 60 * b.coef_) / 80
+    counts = a.n_updates_ + b.n_updates_, a.n_mistakes_ + b.n_mistakes_
+    np.testing.assert_allclose(a.merge(b).coef_, wanted)
+    assert (a.n_updates_, a.n_mistakes_) == counts
+
+
+def test_merge_unites_names_and_labels():
+    a, b = nr.PA1(), nr.PA1()
+    for i in range(20):
+        a.learn_one({"x": 1.0 - 2.0 * (i % 2), "y": 1.0}, ("p", "q")[i % 2])
+        b.learn_one({"z": 1.0 - 2.0 * (i % 2), "y": 1.0}, ("q", "r")[i % 2])
+    c = copy.deepcopy(a).merge(b)
+    assert c.classes_.tolist() == ["p", "q", "r"]
+    assert set(c.feature_names_) == {"x", "y", "z"}
+    assert c.predict_one({"x": 5.0}) == "p"
+    assert c.predict_one({"z": -5.0}) == "r"
+    flipped = nr.PA1()
+    for i in range(20):
+        flipped.learn_one({"x": 1.0 - 2.0 * ((i + 1) % 2), "y": 1.0}, ("q", "p")[i % 2])
+    assert copy.deepcopy(a).merge(flipped).predict_one({"x": 5.0}) == a.predict_one({"x": 5.0})
+
+
+def test_merge_refuses_what_does_not_fit():
+    X, y = stream()
+    m = nr.PA1().fit(X, y)
+    before = copy.deepcopy(m)
+    for other, error in (
+        (nr.PA2().fit(X, y), TypeError),
+        (nr.PA1(C=2.0).fit(X, y), ValueError),
+        (nr.PA1().fit(X[:, :3], y), ValueError),
+        (nr.PA1().partial_fit([{"a": 1.0}], [0]), ValueError),
+    ):
+        with pytest.raises(error, match="cannot merge"):
+            m.merge(other)
+        assert same(m, before)
+    with pytest.raises(TypeError, match="has no merge"):
+        nr.VotedPerceptron().fit(X, y).merge(nr.VotedPerceptron().fit(X, y))
+
+
+# ---- reading back ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "name", [n for n in nr.algorithms("classification") if n not in ("voted_perceptron", "winnow", "balanced_winnow")]
+)
+@pytest.mark.parametrize("K", [2, 3])
+def test_scores_are_linear_in_coef_and_intercept(name, K):
+    X, y = stream(K)
+    with nr.core.engine.interpreted():
+        m = nr.learner(name).partial_fit(X, y)
+        f = m.decision_function(X)
+    g = X @ m.coef_.T + m.intercept_
+    np.testing.assert_allclose(f, g[:, 0] if K == 2 else g, atol=1e-9)
+
+
+def test_learn_many_returns_the_scores_from_before():
+    X, y = stream(3)
+    m, said = nr.PA1(), nr.PA1(classes=[0, 1, 2])
+    f = said.learn_many(X, y)
+    one = nr.PA1(classes=[0, 1, 2])
+    for i in range(len(y)):
+        if i:
+            np.testing.assert_array_equal(one.decision_function(X[i : i + 1])[0], f[i])
+        one.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert said.n_mistakes_ == (f.argmax(1) != y).sum()
+    assert m.learn_many(X, y).shape == (len(y), 3)
+
+
+def test_counts_of_mistakes_follow_the_answers():
+    X, y = stream(3)
+    m = nr.PA1()
+    said = [m.learn_one(dict(enumerate(r.tolist())), t) for r, t in zip(X, y.tolist())]
+    assert m.n_mistakes_ == sum(a != b for a, b in zip(said, y.tolist()))
+    assert nr.PA1().partial_fit(X, y).n_mistakes_ == m.n_mistakes_
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.dictionaries(st.sampled_from("abcdef"), st.floats(-5, 5), max_size=4), st.sampled_from("xyz")), min_size=1
+    )
+)
+def test_any_stream_of_dicts_is_counted_and_answered(rows):
+    m = nr.PA1()
+    for x, y in rows:
+        said = m.learn_one(x, y)
+        assert said is None or said in "xyz"
+    assert m.n_seen_ == len(rows)
+    assert set(m.classes_) == {y for _, y in rows}
+    assert np.isfinite(m.coef_).all()
+
+
+def test_one_class_learners():
+    rng = np.random.default_rng(0)
+    X = rng.normal(3.0, 0.2, (300, 4))
+    for m in (nr.PAUniclass(epsilon=1.0), nr.PAUniclass(variant="pa", B=5.0), nr.NORMANovelty(nu=0.1)):
+        m.fit(X)
+        assert (m.predict(X) == 1).mean() > 0.8
+        assert m.predict_one(np.full(4, -30.0)) == -1
+        assert m.learn_one(np.full(4, 3.0)) in (1, -1)
+        assert np.array_equal(m.predict(X), np.where(m.decision_function(X) >= 0, 1, -1))
+    assert nr.PAUniclass(variant="pa", B=5.0).fit(X).radius_ < 5.0
+
+
+def test_regression_score_is_r2():
+    X, _ = stream()
+    y = X @ np.arange(5.0)
+    m = nr.PA1Regressor(epsilon=0.0).fit(X, y, epochs=50)
+    assert m.score(X, y) > 0.99
+    assert m.predict_one(X[0]) == pytest.approx(m.predict(X)[0])
+
+
+def test_sparse_cost_does_not_depend_on_the_width():
+    """Global scalings are lazy: a round touches the non-zeros only. Cells beyond them keep their bits."""
+    for m in (nr.NORMA(), nr.ShiftingPerceptron(), nr.OGD(projection="l2"), nr.ROMMA(), nr.ALMA(), nr.ALMA(p=4.0)):
+        X = csr_matrix(([1.0, 2.0], ([0, 1], [3, 5])), shape=(2, 50))
+        u = m.partial_fit(X, [0, 1]).state.w.u.copy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            m.partial_fit(csr_matrix(([1.0], ([0], [7])), shape=(1, 50)), [0])
+        assert np.array_equal(np.delete(u, [7, 50]), np.delete(m.state.w.u, [7, 50])), m
