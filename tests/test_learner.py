@@ -279,7 +279,7 @@ def test_fit_forgets_reset_forgets_clone_has_learned_nothing():
 # ---- parameters ------------------------------------------------------------------------------------------------------
 def test_parameters_are_checked_when_learning_begins():
     X, y = stream()
-    for cls, given, said in (
+    for cls, params, said in (
         (nr.PA1, {"C": 0.0}, r"C must be in \(0, inf\), got 0.0"),
         (nr.PA1, {"C": "much"}, "C must be a number"),
         (nr.Perceptron, {"gamma": 1.5}, r"gamma must be in \(0, 1\], got 1.5"),
@@ -293,7 +293,7 @@ def test_parameters_are_checked_when_learning_begins():
         (nr.PA1, {"cost": {(0, 1): 1.0}, "mode": "worst"}, "mode must be one of"),
         (nr.OGD, {"average": True, "projection": "l2"}, "does not go with a projection"),
     ):
-        m = cls(**given)
+        m = cls(**params)
         with pytest.raises((TypeError, ValueError), match=said):
             m.partial_fit(X, y)
         assert "_m" not in m.__dict__
@@ -310,7 +310,7 @@ def test_new_parameters_are_for_what_is_to_come():
     m.set_params(C=1e-9).partial_fit(X[40:], y[40:])
     assert np.abs(m.coef_ - w).max() < 1e-6
     before = copy.deepcopy(m)
-    for given in (
+    for params in (
         {"C": -1.0},
         {"dtype": "float32"},
         {"fit_intercept": False},
@@ -319,7 +319,7 @@ def test_new_parameters_are_for_what_is_to_come():
         {"classes": [0, 1]},
     ):
         with pytest.raises(ValueError, match=r"C must be|reset\(\) first"):
-            m.set_params(**given)
+            m.set_params(**params)
         assert m.get_params() == before.get_params()
     assert same(m, before)
 

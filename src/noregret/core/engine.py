@@ -140,7 +140,8 @@ def teach(fn: Any) -> None:
                 return None
             return fn.find([kind_of(t) for t in types]) if isinstance(fn, Word) else fn
 
-        overload(fn, strict=False, jit_options=KERNEL | options)(choose)
+        settings: Any = KERNEL | options
+        overload(fn, strict=False, jit_options=settings)(choose)
 
     inline = {"forceinline": not getattr(fn, "rare", False)}
     register(True, inline)
@@ -192,7 +193,8 @@ def _load(name: str, text: str, scope: dict[str, Any]) -> dict[str, Any]:
         exec(text, scope)
         return scope
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     module.__dict__.update(scope, jit=njit(cache=True, **KERNEL))
     sys.modules[name] = module  # before running, or the next process cannot load the cached form
@@ -217,8 +219,8 @@ def plainly(e: Exception, step: Any) -> Exception:
     lines = [int(n) for f, n in re.findall(r'File "([^"]+)", line (\d+)', text) if pathlib.Path(f).name == pathlib.Path(own).name]
     where = f"{own}, line {lines[0] if lines else step.__code__.co_firstlineno}"
     return TypeError(
-        f"step {step.__name__!r} cannot be compiled: {_reason(text)} (in {where}). A step is plain arithmetic on numbers and arrays "
-        "in the vocabulary of noregret; NOREGRET_JIT=0 runs it interpreted."
+        f"step {step.__name__!r} cannot be compiled: {_reason(text)} (in {where}). A step is plain arithmetic on numbers and "
+        "arrays in the vocabulary of noregret; NOREGRET_JIT=0 runs it interpreted."
     )
 
 

@@ -303,8 +303,8 @@ class EG(Exponentiated, Classifier):
 class EGRegressor(Exponentiated, Regressor):
     """Exponentiated gradient: weights on the simplex (w >= 0, sum 1), w_j *= exp(-eta g x_j), normalised.
 
-    Parameters: `loss`: "square" (without 1/2), "absolute", "epsilon_insensitive", ... with `epsilon`; `eta` > 0, `rate`. Pitfalls as
-    in EG. scikit-learn's tag: poor_score, because a mixture of the features cannot reach arbitrary targets.
+    Parameters: `loss`: "square" (without 1/2), "absolute", "epsilon_insensitive", ... with `epsilon`; `eta` > 0, `rate`. Pitfalls
+    as in EG. scikit-learn's tag: poor_score, because a mixture of the features cannot reach arbitrary targets.
 
     Bound (slopes of at most 1): regret <= ln d/eta + eta T R_inf^2 / 2 against u on the simplex.
 

@@ -220,8 +220,8 @@ def detect(s, x, y, p):
 class NORMA(Classifier):
     """NORMA for classes: w = (1 - eta lambda) w in every round, then w += eta y x when y f <= rho.
 
-    Parameters: `eta` > 0 and `rate` ("constant", "inv_sqrt", ...), `lambda_` >= 0 with eta lambda < 1; `rho`, the margin; or `nu` in
-    (0, 1), about the share of rounds below the margin: rho then starts at 0 and moves by eta (nu - 1[short]); `offset=True` keeps a
+    Parameters: `eta` > 0 and `rate` ("constant", "inv_sqrt", ...), `lambda_` >= 0 with eta lambda < 1; `rho`, the margin; or `nu`
+    in (0, 1), about the share of rounds below the margin: rho then starts at 0 and moves by eta (nu - 1[short]); `offset=True` keeps a
     term b beside w that does not decay (the constant feature of `fit_intercept` does). A sample weight multiplies the gradients,
     not the decay.
 

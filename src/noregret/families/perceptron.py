@@ -196,8 +196,8 @@ PERCEPTRON_BOUND = Bound("Novikoff 1962; with hinge loss, Shalev-Shwartz 2012", 
 class Perceptron(Classifier):
     """The Perceptron in its general form: w = gamma w + alpha y x whenever y f <= beta.
 
-    Parameters: `beta` >= 0, the margin below which a round is a mistake (beta > 0: margin Perceptron); `gamma` in (0, 1], decay of w
-    on an update; `alpha` > 0, the step; `schedule`: "constant", "inv_t", "inv_sqrt" (of all rounds), "inv_updates" or
+    Parameters: `beta` >= 0, the margin below which a round is a mistake (beta > 0: margin Perceptron); `gamma` in (0, 1], decay of
+    w on an update; `alpha` > 0, the step; `schedule`: "constant", "inv_t", "inv_sqrt" (of all rounds), "inv_updates" or
     "line_search" (margin exactly beta after the update; needs beta > 0 to leave w = 0); `update`, with more than two classes:
     "max" takes x from the best rival, "uniform" from all classes not below the true one, "proportional" by how far they are
     ahead (beta, gamma and schedule apply to "max" only). A sample weight multiplies the step.
@@ -234,8 +234,8 @@ class Plain(NamedTuple):
 class AveragedPerceptron(Classifier):
     """The Perceptron, predicting with the mean of all its weight vectors. Usually the best first-order baseline.
 
-    Learns as `Perceptron` does (same parameters but `update`); the answer, and so the mistakes counted, is by the mean of w_1 ... w_{T+1},
-    kept in O(nnz) by Daume's trick. `average=True` does the same for other learners.
+    Learns as `Perceptron` does (same parameters but `update`); the answer, and so the mistakes counted, is by the mean of
+    w_1 ... w_{T+1}, kept in O(nnz) by Daume's trick. `average=True` does the same for other learners.
 
     Freund, Schapire (1999); Collins (2002).
 
@@ -253,8 +253,8 @@ class AveragedPerceptron(Classifier):
 class VotedPerceptron(Classifier):
     """The Perceptron, predicting by the vote of all its weight vectors, each with as many votes as rounds it survived.
 
-    Learns as `Perceptron` does (same parameters but `update`). The vectors are kept as the rows that made them: memory, and the time of
-    a prediction, grow with the number of updates. The score is the sum of the votes; with more than two classes, the votes of each.
+    Learns as `Perceptron` does (same parameters but `update`). The vectors are kept as the rows that made them: memory, and the
+    time of a prediction, grow with the number of updates. The score is the sum of the votes; with more than two classes, the votes of each.
 
     Bound, for i.i.d. rows: expected error <= 2/(T+1) E[inf ((R + D)/margin)^2] (theorem 1). No merge: votes are a history.
 

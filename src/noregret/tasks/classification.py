@@ -140,7 +140,7 @@ class Classifier(Learner):
         if isinstance(given, str):
             if given != "balanced" or not balance:
                 raise ValueError(
-                    f"class_weight={given!r} is not supported for {'fit' if balance else 'partial_fit'}: pass a dict of label: weight"
+                    f"class_weight={given!r} is not supported for {'fit' if balance else 'partial_fit'}: pass {{label: weight}}"
                     + (" ('balanced' needs all labels at once, so it works in fit only)" if given == "balanced" else "")
                 )
             per = len(y) / (len(values) * np.bincount(inverse))
