@@ -42,7 +42,7 @@ def checks(n: int) -> list[Row]:
     streams = {"dense 54 float32": dense(n), "dense 54 float64": dense(n, "float64"), "CSR 75 nnz": text(n)}
     jobs = {layout: lambda _, x=stream.X: inputs.rows(x, "float64") for layout, stream in streams.items()}
     rows = []
-    for layout, t in per_call(jobs, 20).items():
+    for layout, t in per_call(jobs, 20).items():  # batches of this size stay in the cache
         sees = refuses_nan(streams[layout].X)
         note = "" if sees else "lets NaN through"
         rows.append(Row(f"input checks: {layout}", t / n * 1e9, "ns/row", at_most=CHECKS.get(layout), note=note, valid=sees))

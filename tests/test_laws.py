@@ -1,5 +1,6 @@
 """The laws of noregret.checks, for every learner and the configurations that change its kinds."""
 
+import copy
 import subprocess
 import sys
 import warnings
@@ -26,9 +27,20 @@ def test_laws_catch_what_breaks_them():
         def partial_fit(self, X, y=None, classes=None, sample_weight=None):
             return super().partial_fit(X[: len(X) // 2 + 1], y[: len(y) // 2 + 1], classes, sample_weight)
 
-    for law in (nr.checks.chunk, nr.checks.resume):
-        with pytest.raises(AssertionError, match="law"):
-            law(Forgetful())
+    with pytest.raises(AssertionError, match="chunk law"):
+        nr.checks.chunk(Forgetful())
+
+    class Careless(nr.PA1):
+        name = "careless"
+
+        def save(self, path):
+            m = copy.deepcopy(self)
+            m._m.state.w[0] += 1.0
+            super(Careless, m).save(path)
+
+    with pytest.raises(AssertionError, match="resume law: as loaded: w differs"):
+        nr.checks.resume(Careless())
+    del nr.core.learner.REGISTRY["careless"]
 
     class Impure(nr.PA1):
         def predict(self, X):

@@ -109,7 +109,7 @@ def interpreted(learner: Learner, X: Any = None, y: Any = None) -> None:
         with engine.interpreted():
             plain = _learn(learner, X[:n], y[:n])
             g = _answers(plain, X)
-        _close(_answers(compiled, X), g, "interpreted law", f"{n} rows")
+        _close(_answers(compiled, X), g, "interpreted law", f"{n} rows", 1e-7 if compiled._m.dtype == np.float64 else 1e-4)
 
 
 def resume(learner: Learner, X: Any = None, y: Any = None) -> None:
@@ -147,8 +147,9 @@ def order(learner: Learner, X: Any = None, y: Any = None) -> None:
     p = np.random.default_rng(0).permutation(X.shape[1])
     _close(_answers(m, X), _answers(_learn(learner, X[:, p], y), X[:, p]), "order law", "features permuted")
     named = getattr(learner, "cost", None) is not None  # costs go by name
-    if learner.task == "classification" and not learner.nonnegative and not named:
-        for K in (2, 3):
+    oriented = learner.oriented or any(getattr(part, "oriented", False) for part in m._m.params)
+    if learner.task == "classification" and not learner.oriented and not named:
+        for K in (3,) if oriented else (2, 3):
             X, y = stream(learner, K=K)
             names = {v: f"class {-i}" for i, v in enumerate(dict.fromkeys(y.tolist()))}
             a, b = _learn(learner, X, y), _learn(learner, X, [names[v] for v in y.tolist()])

@@ -137,7 +137,7 @@ def report(stream: Stream, classifiers: list[dict[str, Any]], regressors: list[d
     used = {note for r in classifiers for note in r["notes"]}
     return "\n".join(
         [
-            f"A stream of {n:,} rows of unit length, {d} features of which {stream.relevant} matter.",
+            f"A stream of {n:,} rows of unit length, {d} features of which {stream.relevant} matter{'s' * (stream.relevant == 1)}.",
             "Every learner sees each row once, answers, then learns from it; default settings.",
             "",
             f"Classification: labels -1 and +1, {100 * NOISE:g} % of them flipped",

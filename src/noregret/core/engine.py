@@ -178,28 +178,39 @@ def _load(name: str, text: str, scope: dict[str, Any]) -> dict[str, Any]:
 
     path = cache_directory() / f"{name}.py"
     try:
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-            draft.write_text(text)
-            with contextlib.suppress(FileExistsError):  # another process was first: its file, its compiled code
-                os.link(draft, path)
-            draft.unlink()
-    except OSError as e:
+        _write_once(path, text)
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        module.__dict__.update(scope, jit=njit(cache=True, **KERNEL))
+        sys.modules[name] = module  # before running, or the next process cannot load the cached form
+        spec.loader.exec_module(module)
+        return module.__dict__
+    except (OSError, RuntimeError) as e:  # Numba raises RuntimeError where it finds no place to write
         if not _warned:
-            warnings.warn(f"no kernel cache in {path.parent} ({e.strerror}): this process compiles for itself", stacklevel=2)
+            warnings.warn(f"no kernel cache in {path.parent} ({e}): this process compiles for itself", stacklevel=2)
             _warned = True
-        scope["jit"] = njit(**KERNEL)
-        exec(text, scope)
-        return scope
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    module.__dict__.update(scope, jit=njit(cache=True, **KERNEL))
-    sys.modules[name] = module  # before running, or the next process cannot load the cached form
-    spec.loader.exec_module(module)
-    return module.__dict__
+    scope["jit"] = njit(**KERNEL)
+    exec(text, scope)
+    return scope
+
+
+def _write_once(path: pathlib.Path, text: str) -> None:
+    """Write a module unless it is there: the first of several processes wins, and nobody sees half a file."""
+    if path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+    draft.write_text(text)
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    except OSError:  # no hard links here
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:

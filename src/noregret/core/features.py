@@ -89,10 +89,10 @@ class Columns:
             raise ValueError(f"unknown feature {unknown[0]!r}: this model was started on an array, expected {what}")
         return idx, values
 
-    def check(self, rows: Rows) -> None:
+    def check(self, rows: Rows, learner: str) -> None:
         """Refuse a batch of another width."""
         if rows.width != self.width:
-            raise ValueError(f"X has {rows.width} features, but this learner is expecting {self.width} features as input")
+            raise ValueError(f"X has {rows.width} features, but {learner} is expecting {self.width} features as input")
 
     def rows(self, rows: Rows, grow: bool) -> Rows:
         """Return the batch: columns are places."""
@@ -141,10 +141,12 @@ class Names:
         known = np.fromiter((name in table for name in x), bool, len(x))
         return np.fromiter((table[name] for name in x if name in table), np.uint32, int(known.sum())), values[known]
 
-    def check(self, rows: Rows) -> None:
+    def check(self, rows: Rows, learner: str) -> None:
         """Refuse a batch without names."""
         if rows.names is None:
-            raise ValueError("this model learns from named features: expected dicts or a frame with column names, got an array")
+            raise ValueError(
+                f"this {learner} learns from named features: expected dicts or a frame with column names, got an array"
+            )
 
     def rows(self, rows: Rows, grow: bool) -> Rows:
         """Put the columns of a frame in their places."""
@@ -210,7 +212,7 @@ class Hashed:
         full = len(self.table) == 2 << self.bits
         return add_duplicates(idx, values) if self.collisions or full else (idx, values)
 
-    def check(self, rows: Rows) -> None:
+    def check(self, rows: Rows, learner: str) -> None:
         """Refuse more columns than places."""
         if rows.names is None and rows.width > 1 << self.bits:
             raise ValueError(f"X has {rows.width} columns, more than the 2^{self.bits} places of hash_bits={self.bits}")

@@ -57,6 +57,7 @@ class Learner:
     start: ClassVar[Callable[..., Any] | None] = None  # (s, p): a start that is not the fill of the slots
     by_rows: ClassVar[bool] = False  # a row per class also when there are two
     nonnegative: ClassVar[bool] = False  # whether features below 0 are refused
+    oriented: ClassVar[bool] = False  # whether it matters which of two classes is the positive one
     grows: ClassVar[bool] = False  # whether memory grows with the updates, and not with the features alone
     merges: ClassVar[str] = "approximate"  # "exact", "approximate" or "none"
     bound: ClassVar[Any] = None  # the theorem, a Bound
@@ -117,15 +118,15 @@ class Learner:
             return Hashed(self.hash_bits, bias)
         return Names(bias) if rows is None else Columns(rows.width, bias, rows.names)
 
-    def _check(self, X: Any) -> Rows:
-        """Return X as checked rows that fit the model; nothing changes."""
+    def _check(self, X: Any, fresh: bool = False) -> Rows:
+        """Return X as checked rows that fit the model (unless a fresh one is to be made of them); nothing changes."""
         rows = inputs.rows(X, self.dtype)
         if self.nonnegative:
             inputs.refuse_negative(rows, type(self).__name__)
         m = self.__dict__.get("_m")
-        if m is not None:
+        if m is not None and not fresh:
             self._check_names(m, rows)
-            m.features.check(rows)
+            m.features.check(rows, type(self).__name__)
         return rows
 
     def _place(self, m: Model, rows: Rows, grow: bool) -> Rows:
@@ -148,12 +149,18 @@ class Learner:
                 refuse_names(known, rows.names)
 
     def _row(self, m: Model, x: Any, grow: bool) -> tuple[np.ndarray, np.ndarray]:
+        self._check_row(m.features, x)
         idx, values = m.features.row(x, grow)
-        if self.nonnegative and (values < 0.0).any():
-            raise ValueError(f"{type(self).__name__} is for features that are not negative, got {values.min():g}")
         if grow and m.features.grows and (m.features.size > m.dims["feature"] or m.filled):
             m.widen()
         return idx, values
+
+    def _check_row(self, features: Features, x: Any) -> None:
+        """Refuse what the theory has no place for; a dict is checked whole, as unknown names are left out of its row."""
+        if self.nonnegative:
+            low = min(x.values() if isinstance(x, Mapping) else np.ravel(x), default=0.0)
+            if low < 0.0:
+                raise ValueError(f"{type(self).__name__} is for features that are not negative, got {low:g}")
 
     def _scores(self, X: Any) -> np.ndarray:
         m = self._model()
@@ -164,7 +171,7 @@ class Learner:
         """Return a new model for these rows, or for dicts."""
         m = Model(self, self._features(rows), None)
         if rows is not None:
-            m.features.check(rows)
+            m.features.check(rows, type(self).__name__)
         return m
 
     def _targets(self, y: Any, n: int) -> np.ndarray:
@@ -199,7 +206,7 @@ class Learner:
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None) -> Self:
         """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
-        rows = inputs.rows(X, self.dtype)
+        rows = self._check(X, fresh=True)
         targets = self._targets(y, rows.n)
         rows, targets, c = inputs.without_zeros(rows, targets, inputs.sample_weights(sample_weight, rows.n))
         if rows.n == 0:
@@ -233,6 +240,7 @@ class Learner:
         features = self._m.features if "_m" in self.__dict__ else self._features(None)
         for x in X:
             features.row(x, False)
+            self._check_row(features, x)
         return np.array([self.learn_one(x, targets[i], 1.0 if c is None else float(c[i])) for i, x in enumerate(X)])
 
     # ---- verbs -------------------------------------------------------------------------------------------------------

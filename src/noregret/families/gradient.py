@@ -284,7 +284,7 @@ class MirrorDescentRegressor(Regressor):
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1]], [1.0, -0.5]
     >>> MirrorDescentRegressor(p=3, eta=0.1, fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [0.094, 0.393, -0.0]
+    [0.076, 0.422, -0.002]
     """
 
     name = "mirror_descent_regressor"

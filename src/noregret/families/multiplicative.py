@@ -13,6 +13,8 @@ import numpy as np
 
 from ..core.bounds import Bound, Comparison
 from ..core.examples import Block, Pair, Weighted, importance, item, nnz
+from ..core.features import Features
+from ..core.inputs import Rows
 from ..core.params import AboveOne, Fraction, NonNegative, Optional, Positive, Switch, Width
 from ..core.state import Count, Logs, PerClass
 from ..core.weights import null
@@ -336,7 +338,7 @@ class EGpm(Exponentiated, Classifier):
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2]], [1, -1, 1]
     >>> EGpm(eta=0.5, U=2, fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [[-0.226, 1.463, 0.18]]
+    [[-0.054, 1.719, 0.122]]
     """
 
     name = "eg_pm"
@@ -381,6 +383,10 @@ class WinnowState(NamedTuple):
     """Log weights, to base 2: with alpha = 2 they are whole numbers, and ties with theta are exact."""
 
     w: Logs
+
+    def settle(self) -> None:
+        """Start again where a weight of nothing was turned over, as the other class has no such weight."""
+        self.w[self.w > 400.0] = 0.0
 
 
 class BalancedParams(NamedTuple):
@@ -506,7 +512,7 @@ class Winnow(Classifier):
     when classes are declared (`fit` does); in a stream, the first label, unless it is 0, -1 or False. More than two classes: a
     positive vector for each, no theta; promote the true class, demote the rival.
 
-    Parameters: `alpha` > 1; `theta` (None: the number of features d; dicts need `theta` or `hash_bits`); `zero_on_demotion=True` is
+    Parameters: `alpha` > 1; `theta` (None: the number of features d; dicts then need `hash_bits`, which fixes it); `zero_on_demotion=True` is
     Winnow-1. A sample weight multiplies the exponent.
 
     Pitfalls: for monotone targets only (BalancedWinnow for others); negative features are refused. scikit-learn's tags:
@@ -525,9 +531,14 @@ class Winnow(Classifier):
     cite = "littlestone1988"
     State, Params, step, score_row = WinnowState, WinnowParams, winnow, winnow_score
     overrides = {"fit_intercept": False}
-    nonnegative = True
+    nonnegative = oriented = True
     tags = {"input": {"positive_only": True}, "classifier": {"poor_score": True}}
     bound = Bound("Littlestone 1988, theorem 9", "mistakes", winnow_bound)
+
+    def _features(self, rows: Rows | None) -> Features:
+        if rows is None and self.theta is None and self.hash_bits is None:
+            raise ValueError("theta is the number of features unless given, and dicts do not tell it: give theta or hash_bits")
+        return super()._features(rows)
 
     @classmethod
     def primal(cls, s: Any, p: Any) -> np.ndarray:
@@ -556,7 +567,7 @@ class BalancedWinnow(Classifier):
     cite = "littlestone1988"
     State, Params, step, score_row = BalancedState, BalancedParams, balanced, balanced_score
     overrides = {"fit_intercept": False}
-    nonnegative = True
+    nonnegative = oriented = True
     tags = {"input": {"positive_only": True}, "classifier": {"poor_score": True}}
 
     @classmethod

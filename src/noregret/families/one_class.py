@@ -90,7 +90,9 @@ class PAUniclass(OneClass):
     State, Params, step, score_row, start = State, Params, step, score, start
     without = ("fit_intercept",)
     bound = Bound(
-        "Crammer et al. 2006, section 8", "squared_outside", lambda t, p: t.u2 if isinstance(p.variant, Hard) else math.inf
+        "Crammer et al. 2006, section 8",
+        "squared_outside",
+        lambda t, p: t.u2 if isinstance(p.variant, Hard) and p.B == 0.0 else math.inf,
     )
 
     @property

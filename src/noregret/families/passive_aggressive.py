@@ -153,7 +153,7 @@ class PA1(Classifier):
 
     Crammer et al. (2006), figure 1; theorem 4.
 
-    >>> m = PA1(C=0.5)
+    >>> m = PA1(C=0.1)
     >>> m.learn_one({"free": 1, "viagra": 2}, "spam")           # nothing is known yet
     >>> m.learn_one({"meeting": 1}, "ham")                      # the answer from before the update
     'spam'

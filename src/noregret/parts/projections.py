@@ -42,6 +42,7 @@ class Simplex(NamedTuple):
     radius: float = 1.0
     d: float = 1.0
     needs = "scale"
+    oriented = True
 
 
 class Box(NamedTuple):
@@ -57,6 +58,7 @@ class HalfSpace(NamedTuple):
     a: ndarray
     b: float = 0.0
     needs = "scale"
+    oriented = True
 
 
 @word

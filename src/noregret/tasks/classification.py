@@ -66,10 +66,12 @@ class Classifier(Learner):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None) -> Self:
         """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
-        rows = self.clone()._check(X)
+        rows = self._check(X, fresh=True)
         y = discrete(inputs.targets(y, rows.n, numeric=False))
         c = self._weigh(y, inputs.sample_weights(sample_weight, rows.n), balance=True)
         rows, y, c = inputs.without_zeros(rows, y, c)
+        if rows.n == 0:
+            raise ValueError("all sample weights are zero: there is nothing to fit")
         labels = distinct(y)[0]
         if len(labels) < 2:
             raise ValueError(f"a classifier needs at least two classes to fit, the data have one class: {labels}")
@@ -83,7 +85,7 @@ class Classifier(Learner):
         """Return a new model."""
         m = Model(self, self._features(rows), Labels(classes if classes is not None else self.classes))
         if rows is not None:
-            m.features.check(rows)
+            m.features.check(rows, type(self).__name__)
         return m
 
     def _check_classes(self, m: Model, classes: Any) -> None:
