@@ -157,6 +157,11 @@ def test_named_models_refuse_arrays_and_take_lists_of_dicts():
         one.learn_one(r, t)
     assert same(m, one)
     assert m.predict(rows).tolist() == [one.predict_one(r) for r in rows]
+    X, y = stream(3, n=40)
+    dicts = [dict(enumerate(r.tolist())) for r in X]
+    f, g = nr.PA1().learn_many(dicts, y), nr.PA1().learn_many(X, y)
+    np.testing.assert_allclose(f, g, atol=1e-12)
+    np.testing.assert_allclose(nr.PA1Regressor().learn_many(dicts, y), nr.PA1Regressor().learn_many(X, y), atol=1e-12)
     with pytest.raises(ValueError, match="named features"):
         m.predict([[1.0, 2.0]])
     before = copy.deepcopy(m)

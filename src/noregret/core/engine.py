@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from .examples import Of, Sparse
+from .examples import Of
 from .words import Word
 
 # No allocation, no reference counts, no GIL; and no entry from C, which would double the compile time.
@@ -122,8 +122,8 @@ def kind_of(t: Any) -> type:
 
 
 def in_order(t: Any) -> bool:
-    """Return whether sums over this are taken in order: gathers gain nothing from reassociation, and classes need it."""
-    return kind_of(t) in (Sparse, Of) or any(in_order(u) for u in getattr(t, "types", ()) or ())
+    """Return whether sums over this are taken in order: those over one class among others are (see `strict`)."""
+    return kind_of(t) is Of or any(in_order(u) for u in getattr(t, "types", ()) or ())
 
 
 @cache
@@ -148,6 +148,12 @@ def teach(fn: Any) -> None:
     register(False, {**inline, "fastmath": FAST})
 
 
+@cache
+def _own_text() -> str:
+    """Return the text of this module: how a kernel is made is part of what it is."""
+    return pathlib.Path(__file__).read_text()
+
+
 # ---- building --------------------------------------------------------------------------------------------------------
 def build(name: str, text: str, scope: dict[str, Any], kinds: Iterable[type] = ()) -> dict[str, Any]:
     """Return the namespace of a driver text, its ``@jit`` functions compiled (or interpreted)."""
@@ -160,7 +166,7 @@ def build(name: str, text: str, scope: dict[str, Any], kinds: Iterable[type] = (
     roots = [v for v in scope.values() if isinstance(v, (pytypes.FunctionType, Word))]
     with _lock:
         taught, mark = reach(roots, [v for v in (*scope.values(), *kinds) if isinstance(v, type)])
-        digest = hashlib.sha256("\0".join((text, mark, repr(sorted(KERNEL.items())), repr(sorted(FAST)))).encode()).hexdigest()
+        digest = hashlib.sha256("\0".join((text, mark, _own_text())).encode()).hexdigest()
         for fn in taught:
             teach(fn)
         namespace = _load(f"noregret_{name}_{digest[:20]}", text, scope)

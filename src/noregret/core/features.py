@@ -7,7 +7,6 @@ constant feature has a place of its own in each.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from numbers import Real
 from typing import Any
 
@@ -19,20 +18,18 @@ from .inputs import Rows, refuse_not_finite
 Row = tuple[np.ndarray, np.ndarray]
 
 
-NUMBERS = {float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_}
-
-
 def values_of(x: Mapping[Any, Any]) -> np.ndarray:
     """Return the values of a named example, or an error that names the feature."""
-    if not NUMBERS.issuperset(map(type, x.values())):
-        for name, v in x.items():
-            if not isinstance(v, (Real, np.number, np.bool_)):
-                raise TypeError(
-                    f"feature {name!r} has value {v!r}; expected a number. Write a category as a feature of its own, such as "
-                    f"{{'{name}={v}': 1}}."
-                )
-    values = np.fromiter(x.values(), np.float64, len(x))
-    if not isfinite(values.dot(values)) and not np.isfinite(values).all():
+    try:
+        total = sum(x.values())  # text does not add up, though NumPy would read it
+        values = np.fromiter(x.values(), np.float64, len(x))
+    except (TypeError, ValueError):
+        name, v = next((k, v) for k, v in x.items() if not isinstance(v, (Real, np.number, np.bool_)))
+        raise TypeError(
+            f"feature {name!r} has value {v!r}; expected a number. Write a category as a feature of its own, such as "
+            f"{{'{name}={v}': 1}}."
+        ) from None
+    if total - total != 0.0 and not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
         refuse_not_finite("the example", 0, list(x)[at], repr(float(values[at])))
     return values
@@ -99,6 +96,17 @@ class Columns:
         return rows
 
 
+class Places(dict[Any, int]):
+    """A table that gives a name its place when it is first looked up."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+
+    def __missing__(self, name: Any) -> int:
+        place = self[name] = len(self) + self.first
+        return place
+
+
 class Names:
     """Names of features, each with a place of its own, in order of first appearance."""
 
@@ -108,7 +116,7 @@ class Names:
 
     def __init__(self, bias: bool) -> None:
         self.bias = bias
-        self.table: dict[Any, int] = {}
+        self.table: dict[Any, int] = Places(int(bias))
 
     @property
     def size(self) -> int:
@@ -130,16 +138,13 @@ class Names:
         if not isinstance(x, Mapping):
             raise TypeError(f"this model learns from named features: expected a dict, got {type(x).__name__}")
         values = values_of(x)
-        table = self.table
+        if grow:
+            return np.fromiter(map(self.table.__getitem__, x), np.uint32, len(x)), values
         try:
-            return np.fromiter(map(table.__getitem__, x), np.uint32, len(x)), values
-        except KeyError:
-            if grow:
-                for name in x:
-                    table.setdefault(name, len(table) + self.bias)
-                return np.fromiter(map(table.__getitem__, x), np.uint32, len(x)), values
-        known = np.fromiter((name in table for name in x), bool, len(x))
-        return np.fromiter((table[name] for name in x if name in table), np.uint32, int(known.sum())), values[known]
+            return np.fromiter(map(self.table.get, x), np.uint32, len(x)), values
+        except TypeError:  # None: a name that is not known
+            known = np.fromiter(map(self.table.__contains__, x), bool, len(x))
+        return np.fromiter((self.table[name] for name in x if name in self.table), np.uint32, int(known.sum())), values[known]
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse a batch without names."""
@@ -168,6 +173,7 @@ class Hashed:
         self.bias = bias
         self.table: dict[Any, int] = {}
         self.taken: dict[int, Any] = {}
+        self.shared: set[int] = set()
         self.collisions = 0  # names of the table that share a place with an earlier one
 
     @property
@@ -198,6 +204,7 @@ class Hashed:
         """Keep a name and count it if its place was taken."""
         self.table[name] = at
         if self.taken.setdefault(at, name) is not name:
+            self.shared.add(at)
             self.collisions += 1
 
     def row(self, x: Mapping[Any, Any], grow: bool) -> Row:
@@ -210,7 +217,8 @@ class Hashed:
         except KeyError:
             idx = np.fromiter((self.place(name, grow) for name in x), np.uint32, len(x))
         full = len(self.table) == 2 << self.bits
-        return add_duplicates(idx, values) if self.collisions or full else (idx, values)
+        meet = full or (self.collisions and not self.shared.isdisjoint(idx.tolist()))
+        return add_duplicates(idx, values) if meet else (idx, values)
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse more columns than places."""

@@ -64,15 +64,11 @@ def scan_dense(v):
 
 def scan_sparse(indptr, indices, data, d):
     """Return which checks fail, as bits: 1 not finite, 2 a column out of range, 4 columns not increasing within rows."""
-    total = 0.0
+    total, top, falls = 0.0, np.uintp(0), 0
     for k in range(data.shape[0]):
         total += 0.0 * data[k]
-    top = np.uintp(0)
-    for k in range(indices.shape[0]):
         top = max(top, np.uintp(indices[k]))
-    falls = 0
-    for k in range(1, indices.shape[0]):
-        falls += indices[k] <= indices[k - 1]
+        falls += k > 0 and indices[k] <= indices[k - 1]
     allowed = 0
     for i in range(1, indptr.shape[0] - 1):
         k = indptr[i]

@@ -307,7 +307,7 @@ def features_of(said: dict[str, Any], data: np.ndarray | None) -> Features:
         if isinstance(table, Hashed):
             table.place(name, True)
         else:
-            table.table[name] = len(table.table) + bias
+            table.table.setdefault(name, len(table.table) + bias)
     expect(len(table.table) == len(names), "different names", names)
     return table
 

@@ -307,7 +307,8 @@ class ShiftingPerceptron(Classifier):
 
     Parameters: `lambda_` > 0; 1 gives exactly the predictions of the Perceptron, larger is a shorter memory (1 to 10).
 
-    Pitfall: k counts mistakes, not rounds. scikit-learn's tag: poor_score, because it forgets by design. The paper bounds the mistakes against the best *sequence* of vectors.
+    Pitfall: k counts mistakes, not rounds. scikit-learn's tag: poor_score, because it forgets by design. The paper bounds the
+    mistakes against the best *sequence* of vectors.
 
     Cavallanti, Cesa-Bianchi, Gentile (2007), *Tracking the best hyperplane with a simple budget Perceptron*.
 

@@ -99,7 +99,7 @@ def _(x):
 # ---- on arrays -------------------------------------------------------------------------------------------------------
 def simplex_threshold(v, n, z, signed):
     """Return theta with sum_j max(0, v_j - theta) = z over the first n cells (|v_j| unless signed): Michelot's shrinking set."""
-    theta, size = -math.inf, -1
+    theta, size = -math.inf, n + 1
     while True:
         total, count = 0.0, 0
         for j in range(n):
@@ -107,7 +107,7 @@ def simplex_threshold(v, n, z, signed):
             if a > theta:
                 total += a
                 count += 1
-        if count == size or count == 0:
+        if count >= size or count == 0:  # the set only shrinks, whatever rounding does
             return theta
         theta, size = (total - z) / count, count
 

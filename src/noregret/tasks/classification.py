@@ -129,9 +129,9 @@ class Classifier(Learner):
         late = m.learn(rows.cut(a, rows.n), y[a:], None if c is None else c[a:])
         if early is None:
             return late
-        halves = np.zeros((a, late.shape[1]))
-        halves[:, labels.positive], halves[:, 1 - labels.positive] = 0.5 * early[:, 0], -0.5 * early[:, 0]
-        return np.concatenate([halves, late])
+        wide = np.zeros((a, late.shape[1]))
+        wide[:, :2] = halves(early, labels)
+        return np.concatenate([wide, late])
 
     def _weigh(self, y: np.ndarray, c: np.ndarray | None, balance: bool) -> np.ndarray | None:
         """Return sample weights times class weights."""
@@ -175,6 +175,7 @@ class Classifier(Learner):
         if m.tally[SEEN] or labels.declared:
             before = self._said(m, m.score_row(*m.features.row(x, False)))
         m.features.row(x, False)  # all checks pass before anything changes
+        self._check_row(x)
         if c is not None and c[0] == 0.0:
             return before
         labels.extend(labels.missing([y]))
@@ -194,10 +195,21 @@ class Classifier(Learner):
         m.labels.missing(values)
         for x in X:
             m.features.row(x, False)
+            self._check_row(x)
         if "_m" not in self.__dict__ and m.labels.declared:
             self._m = m
-        said = [self.learn_one(x, values[i], 1.0 if c is None else float(c[i])) for i, x in enumerate(X)]
-        return label_array(said)
+        said: list[tuple[np.ndarray, bool]] = []
+        for i, x in enumerate(X):
+            m = self.__dict__.get("_m", m)
+            said.append((m.score_row(*m.features.row(x, False)), m.many))
+            self.learn_one(x, values[i], 1.0 if c is None else float(c[i]))
+        m = self.__dict__.get("_m", m)
+        assert m.labels is not None
+        out = np.zeros((len(said), m.dims["class"]))
+        for i, (f, many) in enumerate(said):
+            f = f if many or not m.many else halves(f, m.labels)
+            out[i, : len(f)] = f
+        return self._outward(m, out)
 
     # ---- answering ---------------------------------------------------------------------------------------------------
     def _said(self, m: Model, f: np.ndarray, known: int | None = None) -> Any:
@@ -319,6 +331,11 @@ def distinct(y: np.ndarray) -> tuple[list[Any], np.ndarray]:
     found, first, inverse = np.unique(y, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return [plain(v) for v in found[order].tolist()], np.argsort(order)[inverse]
+
+
+def halves(f: np.ndarray, labels: Labels) -> np.ndarray:
+    """Return the one score of two classes as a score for each, as when a third class appears."""
+    return 0.5 * f * np.where(np.arange(2) == labels.positive, 1.0, -1.0)
 
 
 def plain_labels(y: np.ndarray) -> list[Any]:
