@@ -148,20 +148,19 @@ def test_text_targets(make):
     assert set(found.predict(X)) <= set(words)
 
 
-@pytest.mark.parametrize(
-    "y",
-    [
-        pd.Series([1.0, None, 0.0]),
-        pd.Series([1, None, 0], dtype="Int64"),
-        pd.Series(["x", None, "y"]),
-        pl.Series([1, None, 0]),
-        pl.Series(["x", None, "y"]),
-        pa.array([1, None, 0]),
-        pa.array(["x", None, "y"]),
-        ["x", None, "y"],
-    ],
-    ids=repr,
-)
+GAPS = {
+    "pandas": pd.Series([1.0, None, 0.0]),
+    "pandas nullable": pd.Series([1, None, 0], dtype="Int64"),
+    "pandas text": pd.Series(["x", None, "y"]),
+    "polars": pl.Series([1, None, 0]),
+    "polars text": pl.Series(["x", None, "y"]),
+    "arrow": pa.array([1, None, 0]),
+    "arrow text": pa.array(["x", None, "y"]),
+    "list": ["x", None, "y"],
+}
+
+
+@pytest.mark.parametrize("y", GAPS.values(), ids=GAPS)
 def test_missing_targets_are_refused(y):
     learner = nr.PA1()
     with pytest.raises(ValueError, match=r"NaN|None|missing"):

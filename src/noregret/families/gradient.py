@@ -209,10 +209,10 @@ class OGD(Classifier):
     """Online (projected) gradient descent: w = projection of w - eta_t g_t, for any loss.
 
     Parameters: `loss`: "hinge", "squared_hinge", "log", "exponential", "perceptron"; `eta` > 0 and `rate`: "inv_sqrt"
-    (eta/sqrt(t)), "inv_t" (eta/t), "constant", or a function of t = 1, 2, ... counting all rounds; `l2` >= 0 adds l2/2 |w|^2 to every round (with
-    rate "inv_t" and eta = 1/l2: Pegasos); `projection`: None, "l2", "l1", "simplex", "box" with `radius`, or HalfSpace(a, b).
-    More than two classes: the loss of the margin to the best rival; "log" is the softmax loss and moves all classes. A sample
-    weight multiplies the gradient.
+    (eta/sqrt(t)), "inv_t" (eta/t), "constant", or a function of t = 1, 2, ... counting all rounds; `l2` >= 0 adds l2/2 |w|^2 to
+    every round (with rate "inv_t" and eta = 1/l2: Pegasos); `projection`: None, "l2", "l1", "simplex", "box" with `radius`, or
+    HalfSpace(a, b). More than two classes: the loss of the margin to the best rival; "log" is the softmax loss and moves all
+    classes. A sample weight multiplies the gradient.
 
     Cost O(nnz) without projection, with "l2" and with "box"; "l1" and "simplex" look at all weights.
 

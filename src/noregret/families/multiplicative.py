@@ -512,8 +512,8 @@ class Winnow(Classifier):
     when classes are declared (`fit` does); in a stream, the first label, unless it is 0, -1 or False. More than two classes: a
     positive vector for each, no theta; promote the true class, demote the rival.
 
-    Parameters: `alpha` > 1; `theta` (None: the number of features d; dicts then need `hash_bits`, which fixes it); `zero_on_demotion=True` is
-    Winnow-1. A sample weight multiplies the exponent.
+    Parameters: `alpha` > 1; `theta` (None: the number of features d; dicts then need `hash_bits`, which fixes it);
+    `zero_on_demotion=True` is Winnow-1. A sample weight multiplies the exponent.
 
     Pitfalls: for monotone targets only (BalancedWinnow for others); negative features are refused. scikit-learn's tags:
     positive_only, poor_score.

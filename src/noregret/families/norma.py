@@ -220,10 +220,10 @@ def detect(s, x, y, p):
 class NORMA(Classifier):
     """NORMA for classes: w = (1 - eta lambda) w in every round, then w += eta y x when y f <= rho.
 
-    Parameters: `eta` > 0 and `rate` ("constant", "inv_sqrt", ...), `lambda_` >= 0 with eta lambda < 1; `rho`, the margin; or `nu`
-    in (0, 1), about the share of rounds below the margin: rho then starts at 0 and moves by eta (nu - 1[short]); `offset=True` keeps a
-    term b beside w that does not decay (the constant feature of `fit_intercept` does). A sample weight multiplies the gradients,
-    not the decay.
+    Parameters: `eta` > 0 and `rate` ("constant", "inv_sqrt", ...), `lambda_` >= 0 with eta lambda < 1; `rho`, the margin; or
+    `nu` in (0, 1), about the share of rounds below the margin: rho then starts at 0 and moves by eta (nu - 1[short]);
+    `offset=True` keeps a term b beside w that does not decay (the constant feature of `fit_intercept` does). A sample weight
+    multiplies the gradients, not the decay.
 
     Pitfalls: the decay comes before the new term; it also comes in rounds without one; a zero row does nothing at all. The regret
     of lambda/2 |f|^2 + loss is O(sqrt(T)) for rate "inv_sqrt".

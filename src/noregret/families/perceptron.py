@@ -254,7 +254,8 @@ class VotedPerceptron(Classifier):
     """The Perceptron, predicting by the vote of all its weight vectors, each with as many votes as rounds it survived.
 
     Learns as `Perceptron` does (same parameters but `update`). The vectors are kept as the rows that made them: memory, and the
-    time of a prediction, grow with the number of updates. The score is the sum of the votes; with more than two classes, the votes of each.
+    time of a prediction, grow with the number of updates. The score is the sum of the votes; with more than two classes, the
+    votes of each.
 
     Bound, for i.i.d. rows: expected error <= 2/(T+1) E[inf ((R + D)/margin)^2] (theorem 1). No merge: votes are a history.
 
