@@ -8,7 +8,7 @@ run: .venv/core
 	$(BIN)/noregret demo
 
 test: .venv/test
-	$(BIN)/python -m pytest -n 2 --dist loadscope
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: .venv/test
 	$(BIN)/ruff format --check .

@@ -415,8 +415,19 @@ def test_one_row_in_any_container(make):
     assert np.allclose(one.coef_, nr.PA1().partial_fit(X, Y).coef_, rtol=1e-12)
 
 
+MISFITS = {
+    "short": [1.0] * 3,
+    "long": [1.0] * 5000,
+    "empty": [],
+    "nested": [[1.0] * 4],
+    "number": 1.0,
+    "NaN": [1.0, np.nan, 0.0, 0.0],
+    "text": ["a"] * 4,
+}
+
+
 @pytest.mark.parametrize("learner", [nr.PA1(), nr.PA1(hash_bits=2), nr.PA1Regressor(), nr.PAUniclass()], ids=repr)
-@pytest.mark.parametrize("row", [[1.0] * 3, [1.0] * 5000, [], [[1.0] * 4], 1.0, [1.0, np.nan, 0.0, 0.0], ["a"] * 4], ids=repr)
+@pytest.mark.parametrize("row", MISFITS.values(), ids=MISFITS)
 def test_one_row_that_does_not_fit_is_refused(learner, row):
     learner = learner.clone()
     learner.learn_one([1.0, 2.0, 0.0, -1.0], 1)

@@ -32,6 +32,9 @@ def same(a, b):
 # ---- labels ----------------------------------------------------------------------------------------------------------
 def test_before_any_label_the_answer_is_none():
     m = nr.PA1()
+    assert m.predict_one({"a": 1}) is None
+    assert "_m" not in m.__dict__
+    assert nr.PA1Regressor().predict_one([1.0, 2.0]) == 0.0
     assert m.learn_one({"a": 1}, "x") is None
     assert m.predict_one({"b": 5}) == "x"  # the only one known
     assert m.learn_one({"a": -1}, "y") == "x"
@@ -268,6 +271,18 @@ def test_epochs_and_shuffling_are_reproducible():
     np.testing.assert_allclose(sparse.coef_, nr.PA1(epochs=2, shuffle=True).fit(X, y).coef_)
     with pytest.raises(ValueError, match="epochs must be a whole number"):
         nr.PA1(epochs=0).fit(X, y)
+
+
+def test_fit_takes_dicts():
+    X, y = stream(3)
+    dicts = [{f"x{j}": v for j, v in enumerate(r)} for r in X.tolist()]
+    a, b = nr.PA1(epochs=3, shuffle=True).fit(dicts, y), nr.PA1(epochs=3, shuffle=True).fit(X, y)
+    np.testing.assert_allclose(a.coef_, b.coef_)
+    assert a.feature_names_ == [f"x{j}" for j in range(5)]
+    assert np.array_equal(a.predict(dicts), b.predict(X))
+    np.testing.assert_allclose(nr.PA1Regressor().fit(dicts, y).predict(dicts), nr.PA1Regressor().fit(X, y).predict(X))
+    hashed = nr.PA1(epochs=3, shuffle=True, hash_bits=12).fit(dicts, y)
+    np.testing.assert_allclose(hashed.decision_function(dicts), b.decision_function(X))
 
 
 def test_fit_forgets_reset_forgets_clone_has_learned_nothing():

@@ -26,7 +26,8 @@ ETA = {
 
 def learner_of(name):
     cls = load_all()[name]
-    return cls(eta=ETA[cls.task]) if "eta" in cls.defaults else cls()
+    params = {"eta": ETA[cls.task]} if "eta" in cls.defaults else {}
+    return cls(**params, theta=1.0) if cls.defaults.get("theta", 0) is None else cls(**params)
 
 
 def adapter_of(learner):

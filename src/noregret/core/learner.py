@@ -168,15 +168,28 @@ class Learner:
 
     def _scores(self, X: Any) -> np.ndarray:
         m = self._model()
-        return m.score(stack(m, X) if is_dicts(X) else self._place(m, self._check(X), grow=False))
+        return m.score(stacked(m.features, X, grow=False) if is_dicts(X) else self._place(m, self._check(X), grow=False))
 
     # ---- learning: the path of one real score; classifiers have labels on top of it --------------------------------------
-    def _start(self, rows: Rows | None) -> Model:
+    def _start(self, rows: Rows | None, features: Features | None = None) -> Model:
         """Return a new model for these rows, or for dicts."""
-        m = Model(self, self._features(rows), None)
-        if rows is not None:
+        return self._begin(rows, features, None)
+
+    def _begin(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Model:
+        """Return a new model with these tables."""
+        m = Model(self, features or self._features(rows), labels)
+        if rows is not None and features is None:
             m.features.check(rows, type(self).__name__)
         return m
+
+    def _whole(self, X: Any) -> tuple[Rows, Features | None]:
+        """Return all rows to fit, checked; and the table of their names, in whose places they are, if they are dicts."""
+        if not is_dicts(X):
+            return self._check(X, fresh=True), None
+        features = self._features(None)
+        for x in X:
+            self._check_row(x)
+        return stacked(features, X, grow=True), features
 
     def _targets(self, y: Any, n: int) -> np.ndarray:
         """Return what the step takes for y."""
@@ -210,13 +223,13 @@ class Learner:
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None) -> Self:
         """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
-        rows = self._check(X, fresh=True)
+        rows, features = self._whole(X)
         targets = self._targets(y, rows.n)
         rows, targets, c = inputs.without_zeros(rows, targets, inputs.sample_weights(sample_weight, rows.n))
         if rows.n == 0:
             raise ValueError("all sample weights are zero: there is nothing to fit")
-        m = self._start(rows)
-        self._epochs(m, self._place(m, rows, grow=True), targets, c, epochs, until)
+        m = self._start(rows, features)
+        self._epochs(m, rows if features else self._place(m, rows, grow=True), targets, c, epochs, until)
         self._m = m
         return self
 
@@ -237,8 +250,8 @@ class Learner:
         return f
 
     def predict_one(self, x: Any) -> Any:
-        """Return the prediction for one example."""
-        m = self._model()
+        """Return the prediction for one example; before anything is learned, that of the start (None without labels)."""
+        m = self._m if "_m" in self.__dict__ else self._start(None if isinstance(x, Mapping) else inputs.one_row(x))
         return self._said(m, m.score_row(*m.features.row(x, False)))
 
     def _learn_dicts(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
@@ -444,9 +457,9 @@ def is_dicts(X: Any) -> bool:
     return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Mapping)
 
 
-def stack(m: Model, X: Iterable[Mapping[Any, Any]]) -> Rows:
-    """Return named examples as CSR rows; unknown names are left out."""
-    found = [m.features.row(x, False) for x in X]
+def stacked(features: Features, X: Iterable[Mapping[Any, Any]], grow: bool) -> Rows:
+    """Return named examples as CSR rows; unknown names join the table or are left out."""
+    found = [features.row(x, grow) for x in X]
     indptr = np.zeros(len(found) + 1, np.int64)
     np.cumsum([len(idx) for idx, _ in found], out=indptr[1:])
     return Rows("csr", (indptr, np.concatenate([i for i, _ in found]), np.concatenate([v for _, v in found])), len(found), 0)

@@ -10,6 +10,7 @@ import numpy as np
 from ..core import inputs
 from ..core.engine import reach
 from ..core.examples import required
+from ..core.features import Features
 from ..core.inputs import Rows
 from ..core.labels import Labels, label_array, plain
 from ..core.learner import Learner, is_dicts
@@ -50,7 +51,7 @@ class Classifier(Learner):
         rows = self._check(X)
         y = discrete(inputs.targets(y, rows.n, numeric=False))
         c = self._weigh(y, inputs.sample_weights(sample_weight, rows.n), balance=False)
-        m = self._m if "_m" in self.__dict__ else self._start(rows, classes)
+        m = self._m if "_m" in self.__dict__ else self._start(rows, classes=classes)
         self._check_classes(m, classes)
         codes = self._codes(m, y, c)
         f = self._run(m, self._place(m, rows, grow=True), codes, c)
@@ -66,7 +67,7 @@ class Classifier(Learner):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None) -> Self:
         """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
-        rows = self._check(X, fresh=True)
+        rows, features = self._whole(X)
         y = discrete(inputs.targets(y, rows.n, numeric=False))
         c = self._weigh(y, inputs.sample_weights(sample_weight, rows.n), balance=True)
         rows, y, c = inputs.without_zeros(rows, y, c)
@@ -75,18 +76,14 @@ class Classifier(Learner):
         labels = distinct(y)[0]
         if len(labels) < 2:
             raise ValueError(f"a classifier needs at least two classes to fit, the data have one class: {labels}")
-        m = self._start(rows, self.classes if self.classes is not None else labels)
+        m = self._start(rows, features, self.classes if self.classes is not None else labels)
         codes = self._codes(m, y)
-        self._epochs(m, self._place(m, rows, grow=True), codes, c, epochs, until)
+        self._epochs(m, rows if features else self._place(m, rows, grow=True), codes, c, epochs, until)
         self._m = m
         return self
 
-    def _start(self, rows: Rows | None, classes: Any = None) -> Model:
-        """Return a new model."""
-        m = Model(self, self._features(rows), Labels(classes if classes is not None else self.classes))
-        if rows is not None:
-            m.features.check(rows, type(self).__name__)
-        return m
+    def _start(self, rows: Rows | None, features: Features | None = None, classes: Any = None) -> Model:
+        return self._begin(rows, features, Labels(classes if classes is not None else self.classes))
 
     def _check_classes(self, m: Model, classes: Any) -> None:
         """Refuse other classes than those declared first."""
@@ -189,7 +186,7 @@ class Classifier(Learner):
         """Learn from a list of named examples, one by one, when all of them have passed the checks."""
         values = plain_labels(discrete(inputs.targets(y, len(X), numeric=False)))
         c = inputs.sample_weights(sample_weight, len(X))
-        m = self._m if "_m" in self.__dict__ else self._start(None, classes)
+        m = self._m if "_m" in self.__dict__ else self._start(None, classes=classes)
         self._check_classes(m, classes)
         assert m.labels is not None
         m.labels.missing(values)
