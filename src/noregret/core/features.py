@@ -164,13 +164,13 @@ class Hashed:
 
     kind = "hashed"
     grows = False
-    width = None
 
     def __init__(self, bits: int, bias: bool) -> None:
         if not (isinstance(bits, (int, np.integer)) and 1 <= bits <= 31):
             raise ValueError(f"hash_bits must be a whole number from 1 to 31, got {bits!r}")
         self.bits = int(bits)
         self.bias = bias
+        self.width: int | None = None  # of the arrays learned from, if any
         self.table: dict[Any, int] = {}
         self.taken: dict[int, Any] = {}
         self.shared: set[int] = set()
@@ -210,7 +210,10 @@ class Hashed:
     def row(self, x: Mapping[Any, Any], grow: bool) -> Row:
         """Return one example as coordinates and values; names that meet in one place are summed."""
         if not isinstance(x, Mapping):
-            return Columns(len(x), False).row(x, False)
+            width = self.fitting(np.size(x))
+            row = Columns(width, False).row(x, False)
+            self.width = width if grow else self.width
+            return row
         values = values_of(x)
         try:
             idx = np.fromiter(map(self.table.__getitem__, x), np.uint32, len(x))
@@ -221,26 +224,37 @@ class Hashed:
         return add_duplicates(idx, values) if meet else (idx, values)
 
     def check(self, rows: Rows, learner: str) -> None:
-        """Refuse more columns than places."""
-        if rows.names is None and rows.width > 1 << self.bits:
-            raise ValueError(f"X has {rows.width} columns, more than the 2^{self.bits} places of hash_bits={self.bits}")
+        """Refuse another number of columns than before, or more than places."""
+        if rows.names is None:
+            self.fitting(rows.width, learner)
+
+    def fitting(self, width: int, learner: str = "this learner") -> int:
+        """Return a width that fits."""
+        if self.width not in (None, width):
+            raise ValueError(f"X has {width} features, but {learner} is expecting {self.width} features as input")
+        if not 1 <= width <= 1 << self.bits:
+            raise ValueError(f"X has {width} columns, expected 1 to 2^{self.bits}, the places of hash_bits={self.bits}")
+        return width
 
     def rows(self, rows: Rows, grow: bool) -> Rows:
         """Put the columns of a frame in their places; those of an array are places already."""
         if rows.names is None:
+            self.width = rows.width if grow else self.width
             return rows
         return replaced(rows, [np.array([self.place(name, grow)], np.uint32) for name in rows.names])
 
 
 def replaced(rows: Rows, places: Sequence[np.ndarray]) -> Rows:
-    """Return dense rows as CSR rows whose columns have moved; a column without a place is left out."""
-    X = rows.arrays[0]
+    """Return dense rows as CSR rows whose columns have moved; those that meet are summed, one without a place is left out."""
     keep = [j for j, at in enumerate(places) if len(at)]
-    X, at = X[:, keep], np.array([places[j][0] for j in keep], np.uint32)
+    at, where = np.unique(np.array([places[j][0] for j in keep], np.uint32), return_inverse=True)
+    X = np.zeros((rows.n, len(at)))
+    for j, k in zip(keep, where, strict=True):
+        X[:, k] += rows.arrays[0][:, j]
     mask = X != 0.0
     indptr = np.zeros(len(X) + 1, np.int64)
     np.cumsum(mask.sum(1), out=indptr[1:])
-    return Rows("csr", (indptr, np.broadcast_to(at, X.shape)[mask], X[mask].astype(np.float64)), rows.n, rows.width)
+    return Rows("csr", (indptr, np.broadcast_to(at, X.shape)[mask], X[mask]), rows.n, rows.width)
 
 
 Features = Columns | Names | Hashed

@@ -119,11 +119,26 @@ def as_array(X: Any, names: list[str] | None) -> np.ndarray:
     """Return a frame or anything array-like as a NumPy array."""
     if isinstance(X, np.ndarray):
         return X
+    columns: list[Any] | None = None
     if hasattr(X, "column_names"):  # Arrow
-        return np.column_stack([np.asarray(X[name].to_numpy()) for name in X.column_names]) if names else np.empty((len(X), 0))
-    if hasattr(X, "to_numpy"):  # pandas, polars
-        return np.asarray(X.to_numpy())
+        columns = [numbers(X.column(i).to_numpy(zero_copy_only=False), n) for i, n in enumerate(X.column_names)]
+    elif hasattr(X, "get_columns"):  # polars
+        columns = [numbers(c.to_numpy(), c.name) for c in X.get_columns()]
+    if columns is not None:
+        return np.column_stack(columns) if columns else np.empty((len(X), 0))
+    if hasattr(X, "to_numpy"):  # pandas
+        a = X.to_numpy()
+        if a.dtype == object and hasattr(X, "isna") and X.isna().to_numpy().any():
+            a = X.to_numpy(dtype=object, na_value=np.nan)  # pandas' own NA is no float
+        return np.asarray(a)
     return np.asarray(X)
+
+
+def numbers(a: np.ndarray, name: Any) -> np.ndarray:
+    """Refuse a column of dates or text before NumPy makes something of it."""
+    if a.dtype.kind not in "biufcO":
+        raise TypeError(f"X must hold numbers: column {name!r} is of type {a.dtype}. Encode it first.")
+    return a
 
 
 def rows(X: Any, dtype: Any) -> Rows:
@@ -132,6 +147,8 @@ def rows(X: Any, dtype: Any) -> Rows:
         return sparse_rows(X, dtype)
     names = column_names(X)
     X = as_array(X, names)
+    if X.dtype.kind in "mM":
+        raise TypeError(f"X must hold numbers, got dates or durations ({X.dtype}). Encode them first.")
     if X.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{X}")
     if X.ndim != 2:
@@ -176,6 +193,9 @@ def sparse_rows(X: Any, dtype: Any) -> Rows:
         X = type(X)((data, indices, indptr), shape=X.shape, copy=True)
         X.sum_duplicates()
         indptr, unsigned, data = X.indptr, X.indices.view(f"u{X.indices.itemsize}"), X.data
+        if not np.isfinite(data).all():
+            at, found = where_not_finite(data)
+            refuse_not_finite("X", int(np.searchsorted(indptr, at, side="right")) - 1, int(X.indices[at]), found)
     return Rows("csr", (indptr, unsigned, data), n, d)
 
 
@@ -204,7 +224,7 @@ def warn(kind: str, message: str) -> None:
     if "sklearn" in sys.modules:
         import sklearn.exceptions
 
-        category = getattr(sklearn.exceptions, kind)
+        category = getattr(sklearn.exceptions, kind, UserWarning)
     warnings.warn(message, category, stacklevel=4)
 
 

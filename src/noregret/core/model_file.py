@@ -303,6 +303,8 @@ def features_of(said: dict[str, Any], data: np.ndarray | None) -> Features:
         return Columns(width, bias, names)
     expect(kind in ("names", "hashed") and names is not None, "columns, names or hashed names", kind)
     table = Names(bias) if kind == "names" else Hashed(said["bits"], bias)
+    if isinstance(table, Hashed) and width is not None:
+        table.width = table.fitting(int(width))
     for name in names:
         if isinstance(table, Hashed):
             table.place(name, True)
