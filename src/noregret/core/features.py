@@ -7,6 +7,7 @@ constant feature has a place of its own in each.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from numbers import Real
 from typing import Any
 
@@ -143,8 +144,9 @@ class Names:
         try:
             return np.fromiter(map(self.table.get, x), np.uint32, len(x)), values
         except TypeError:  # None: a name that is not known
-            known = np.fromiter(map(self.table.__contains__, x), bool, len(x))
-        return np.fromiter((self.table[name] for name in x if name in self.table), np.uint32, int(known.sum())), values[known]
+            places = np.fromiter(map(self.table.get, x, repeat(-1)), np.int64, len(x))
+            known = places >= 0
+            return places[known].astype(np.uint32), values[known]
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse a batch without names."""
@@ -159,6 +161,25 @@ class Names:
         return replaced(rows, [self.row({name: 1.0}, grow)[0] for name in rows.names])
 
 
+class Folded(dict[Any, int]):
+    """A table that folds a name into one of 2^bits places when it is first looked up, and remembers the first 2 x 2^bits names."""
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+        self.taken: set[int] = set()
+
+    def fold(self, name: Any) -> int:
+        """Return the place of a name."""
+        return hash_name(name) & ((1 << self.bits) - 1)
+
+    def __missing__(self, name: Any) -> int:
+        at = self.fold(name)
+        if len(self) < 2 << self.bits:
+            self[name] = at
+            self.taken.add(at)
+        return at
+
+
 class Hashed:
     """Names folded into 2^bits places; a bounded table remembers the first names seen, for speed and to count collisions."""
 
@@ -171,10 +192,7 @@ class Hashed:
         self.bits = int(bits)
         self.bias = bias
         self.width: int | None = None  # of the arrays learned from, if any
-        self.table: dict[Any, int] = {}
-        self.taken: dict[int, Any] = {}
-        self.shared: set[int] = set()
-        self.collisions = 0  # names of the table that share a place with an earlier one
+        self.table = Folded(self.bits)
 
     @property
     def size(self) -> int:
@@ -191,21 +209,15 @@ class Hashed:
         """Return the remembered names."""
         return list(self.table)
 
+    @property
+    def collisions(self) -> int:
+        """Return how many of the names remembered share a place with an earlier one."""
+        return len(self.table) - len(self.table.taken)
+
     def place(self, name: Any, grow: bool) -> int:
         """Return the place of a name."""
-        at = self.table.get(name)
-        if at is None:
-            at = hash_name(name) & ((1 << self.bits) - 1)
-            if grow and len(self.table) < 2 << self.bits:
-                self.remember(name, at)
-        return at
-
-    def remember(self, name: Any, at: int) -> None:
-        """Keep a name and count it if its place was taken."""
-        self.table[name] = at
-        if self.taken.setdefault(at, name) is not name:
-            self.shared.add(at)
-            self.collisions += 1
+        at = self.table[name] if grow else self.table.get(name)
+        return self.table.fold(name) if at is None else at
 
     def row(self, x: Mapping[Any, Any], grow: bool) -> Row:
         """Return one example as coordinates and values; names that meet in one place are summed."""
@@ -215,13 +227,9 @@ class Hashed:
             self.width = width if grow else self.width
             return row
         values = values_of(x)
-        try:
-            idx = np.fromiter(map(self.table.__getitem__, x), np.uint32, len(x))
-        except KeyError:
-            idx = np.fromiter((self.place(name, grow) for name in x), np.uint32, len(x))
-        full = len(self.table) == 2 << self.bits
-        meet = full or (self.collisions and not self.shared.isdisjoint(idx.tolist()))
-        return add_duplicates(idx, values) if meet else (idx, values)
+        places = list(map(self.table.__getitem__, x)) if grow else [self.place(name, False) for name in x]
+        idx = np.array(places, np.uint32)
+        return add_duplicates(idx, values) if len(set(places)) < len(places) else (idx, values)
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse another number of columns than before, or more than places."""

@@ -63,9 +63,8 @@ def unite_features(a: Model, b: Model) -> np.ndarray:
             raise ValueError(f"cannot merge models over different columns: {f.width} and {g.width} of them, or other names")
         return np.arange(g.size)
     if isinstance(f, Hashed) and isinstance(g, Hashed):
-        for name, at in g.table.items():
-            if name not in f.table:
-                f.remember(name, at)
+        for name in g.table:
+            f.place(name, True)
         return np.arange(g.size)
     idx, _ = f.row(dict.fromkeys(g.names or [], 0.0), True)
     a.widen()

@@ -201,7 +201,7 @@ def ready(s, p):
 
 
 def tilt(s, x, p, a):
-    """Do theta += a x, keeping Z; it is computed afresh when a reference is left behind, digits were lost, or 100 d moves were made."""
+    """Do theta += a x, keeping Z: computed afresh when its reference is left behind, digits were lost, or 100 d moves were made."""
     K = np.uintp(s.Z.shape[0])
     for k in range(nnz(x)):
         i, v = item(x, k)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -149,17 +149,17 @@ class Classifier(Learner):
 
     def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> Any:
         """Learn one example with weight w; return the label predicted before (None when no class was known)."""
-        y = plain(y)
-        m = self._m if "_m" in self.__dict__ else None
-        labels = m.labels if m is not None else None
-        if m is None or labels is None or y not in labels.index or w != 1.0 or getattr(self, "class_weight", None) is not None:
-            return self._learn_slowly(x, y, w)
+        m: Any = self.__dict__.get("_m")
+        code = None
+        if m is not None and w == 1.0 and self.__dict__.get("class_weight") is None and isinstance(y, Hashable):
+            code = m.labels.index.get(y)
+        if code is None:
+            return self._learn_slowly(x, plain(y), w)
         idx, values = self._row(m, x, grow=True)
         if m.many:
-            return self._said(m, m.learn_row(idx, values, labels.index[y]))
-        sign = 1.0 if labels.index[y] == labels.positive else -1.0
+            return self._said(m, m.learn_row(idx, values, code))
         known = m.tally[SEEN]
-        return self._said(m, m.learn_row(idx, values, sign), known)
+        return self._said(m, m.learn_row(idx, values, 1.0 if code == m.labels.positive else -1.0), known)
 
     def _learn_slowly(self, x: Any, y: Any, w: float) -> Any:
         """Learn one example that may be the first, bring a new label or carry a weight."""
