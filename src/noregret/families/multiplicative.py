@@ -201,7 +201,7 @@ def ready(s, p):
 
 
 def tilt(s, x, p, a):
-    """Do theta += a x, keeping Z: computed afresh when its reference is left behind, digits were lost, or 100 d moves were made."""
+    """Do theta += a x, keeping Z: computed afresh when its reference is left behind, digits were lost, or d moves were made."""
     K = np.uintp(s.Z.shape[0])
     for k in range(nnz(x)):
         i, v = item(x, k)
@@ -214,7 +214,7 @@ def tilt(s, x, p, a):
         else:
             before = s.Z[c]
             s.Z[c] += mass(p, s.theta[i], s.top[c]) - mass(p, old, s.top[c])
-            if s.Z[c] < 1e-3 * before or s.age[c] > 100.0 * p.d:
+            if s.Z[c] < 1e-3 * before or s.age[c] > p.d:
                 measure(s, c, p)
 
 
