@@ -155,7 +155,7 @@ def _own_text() -> str:
 
 
 # ---- building --------------------------------------------------------------------------------------------------------
-def build(name: str, text: str, scope: dict[str, Any], kinds: Iterable[type] = ()) -> dict[str, Any]:
+def build(name: str, text: str, scope: dict[str, Any]) -> dict[str, Any]:
     """Return the namespace of a driver text, its ``@jit`` functions compiled (or interpreted)."""
     text = f'"""{name}: generated, do not edit."""\n{text}'
     scope = {"np": np, **scope}
@@ -165,7 +165,7 @@ def build(name: str, text: str, scope: dict[str, Any], kinds: Iterable[type] = (
         return scope
     roots = [v for v in scope.values() if isinstance(v, (pytypes.FunctionType, Word))]
     with _lock:
-        taught, mark = reach(roots, [v for v in (*scope.values(), *kinds) if isinstance(v, type)])
+        taught, mark = reach(roots, [v for v in scope.values() if isinstance(v, type)])
         digest = hashlib.sha256("\0".join((text, mark, _own_text())).encode()).hexdigest()
         for fn in taught:
             teach(fn)

@@ -115,7 +115,7 @@ def column_names(X: Any) -> list[str] | None:
     return None
 
 
-def as_array(X: Any, names: list[str] | None) -> np.ndarray:
+def as_array(X: Any) -> np.ndarray:
     """Return a frame or anything array-like as a NumPy array."""
     if isinstance(X, np.ndarray):
         return X
@@ -146,7 +146,7 @@ def rows(X: Any, dtype: Any) -> Rows:
     if hasattr(X, "tocsr"):
         return sparse_rows(X, dtype)
     names = column_names(X)
-    X = as_array(X, names)
+    X = as_array(X)
     if X.dtype.kind in "mM":
         raise TypeError(f"X must hold numbers, got dates or durations ({X.dtype}). Encode them first.")
     if X.dtype.kind == "c":

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .features import Columns, Hashed
-from .rounds import EXAMPLES, SEEN
+from .rounds import EXAMPLES, MISTAKES, SEEN, UPDATES
 from .state import Dims, Slot, settle, tmap
 
 if TYPE_CHECKING:
     from .learner import Learner
     from .model import Model
+
+COUNTS = [EXAMPLES, UPDATES, MISTAKES]
 
 
 def merge(mine: Learner, other: Learner) -> None:
@@ -47,8 +49,8 @@ def merge(mine: Learner, other: Learner) -> None:
     a.state = tmap(join, a.spec, a.state, b.state)
     settle(a.state)
     seen = a.tally[SEEN] | b.tally[SEEN] if not a.many else max(a.tally[SEEN], *(c + 1 for c in classes or ()))
-    rest = a.tally[[1, 2, 3]] + b.tally[[1, 2, 3]]
-    a.tally[SEEN], a.tally[[1, 2, 3]] = seen, rest
+    a.tally[COUNTS] += b.tally[COUNTS]
+    a.tally[SEEN] = seen
     a.refresh()
     mine._m = a
 

@@ -27,7 +27,7 @@ class Slot:
     fill: float = 0.0
     dtype: Any = float  # float: the model's own dtype
     promote: str = "half"  # from one score to a row per class: "half" (w/2, -w/2), "mirror" (w, -w), "copy"
-    merge: str = "mean"  # of two models: "mean" (by examples seen), "sum", "max", "keep"
+    merge: str = "mean"  # of two models: "mean" (by examples seen), "sum", "keep" (the first one's)
     scratch: bool = False  # no meaning between rounds: not saved, fresh for each call that predicts
 
     def shape(self, dims: Dims) -> tuple[int, ...]:

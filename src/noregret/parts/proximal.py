@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from numpy import ndarray
 
-from ..core.params import Choice
 from ..core.words import word
 from .projections import simplex_threshold
 
@@ -98,6 +97,3 @@ def _(penalty, v, t):
     for g in range(penalty.ends.shape[0]):
         prox(penalty.penalty, v[start : penalty.ends[g]], t)
         start = penalty.ends[g]
-
-
-Penalty = Annotated[Any, Choice({"l1": L1, "l2": L2, "l2sq": SquaredL2, "linf": LInf})]
