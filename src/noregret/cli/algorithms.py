@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .text import summary, table
+from ..text import summary, table
 
 TASKS = ("classification", "regression", "one_class")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from . import warm
-from .text import table
+from ..text import table
 
 if TYPE_CHECKING:
     import numpy as np

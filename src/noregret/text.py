@@ -1,0 +1,77 @@
+"""Plain text: tables, numbers as people read them, and what a terminal can show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+PLAIN = str.maketrans({"±": "+-", "…": "...", "≤": "<=", "×": "x", "–": "-"})
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
+    """Return an aligned table; columns in `left` are aligned left, the others right."""
+    widths = [max(len(r[i]) for r in (head, *rows)) for i in range(len(head))]
+
+    def line(row: Sequence[str]) -> str:
+        cells = (c.ljust(w) if i in left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
+        return "  ".join(cells).rstrip()
+
+    return "\n".join([line(head), "  ".join("-" * w for w in widths), *map(line, rows)])
+
+
+def summary(doc: str | None) -> str:
+    """Return the first line of a docstring."""
+    lines = (doc or "").strip().splitlines()
+    return lines[0] if lines else ""
+
+
+def amount(x: float | None, digits: int = 4) -> str:
+    """Return a number to so many digits: 1,234 or 0.01234; a dash for None."""
+    if x is None or math.isnan(x):
+        return "-"
+    if math.isinf(x):
+        return "inf" if x > 0 else "-inf"
+    if x == int(x) and abs(x) < 1e15 or 10.0 ** (digits - 1) <= abs(x) < 1e15:
+        return f"{x:,.0f}"
+    return f"{x:.{digits}g}"
+
+
+def percent(x: float | None) -> str:
+    """Return a share in percent, without the sign; a dash for None."""
+    return "-" if x is None or math.isnan(x) else f"{100.0 * x:.2f}"
+
+
+def size(n: float) -> str:
+    """Return a number of bytes with its unit."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n < 999.5:
+            return f"{n:.3g} {unit}"
+        n /= 1000.0
+    return f"{n:.3g} TB"
+
+
+def plural(n: float, noun: str) -> str:
+    """Return '1 row', '2 rows', '2 classes'."""
+    return f"{amount(n)} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters written out, so that data cannot steer a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def shortened(text: str, width: int) -> str:
+    """Return the text, cut in the middle with an ellipsis where it is wider."""
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 2
+    return text[: width - 1 - tail] + "…" + text[len(text) - tail :]
+
+
+def encodable(text: str, encoding: str | None) -> str:
+    """Return the text in characters that the encoding has."""
+    try:
+        text.encode(encoding or "ascii")
+        return text
+    except (UnicodeEncodeError, LookupError):
+        return text.translate(PLAIN).encode("ascii", "backslashreplace").decode("ascii")
