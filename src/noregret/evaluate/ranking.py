@@ -1,0 +1,98 @@
+"""The area under the ROC curve of a stream of scores, in bounded memory.
+
+Scores are taken as float32 and kept as sorted distinct values, each with the weight of the rows of the class and of the others.
+While there are at most 65,536 distinct values the area is exact. Beyond, the lowest bits of all of them are dropped until they
+fit (at first one part in 2^23 of a score, about one in 2^12 for a million normal scores); scores that fall together count as
+ties, half. How far depends on the set of scores only, not on the order or the split of the stream.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+
+VALUES = 1 << 16
+PENDING = 1 << 16  # scores gathered before they are sorted in
+
+
+class Ranking:
+    """The scores of one class against the rest."""
+
+    def __init__(self) -> None:
+        self.keys = np.zeros(0, np.uint32)
+        self.sums = np.zeros((2, 0))  # weight of the others, of the class
+        self.dropped = 0  # low bits
+        self.pending: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []
+        self.waiting = 0
+        self.spoilt = False  # by a score that is no number
+
+    def add(self, f: np.ndarray, of_class: np.ndarray, c: np.ndarray | None) -> None:
+        """Take more scores."""
+        keys = sortable(f)
+        self.spoilt |= bool(len(f)) and bool(np.isnan(f.sum())) and bool(np.isnan(f).any())
+        self.pending.append((keys, of_class.copy(), None if c is None else c.copy()))
+        self.waiting += len(keys)
+        if self.waiting >= PENDING:
+            self.fold()
+
+    def fold(self) -> None:
+        """Sort in what waits."""
+        if not self.waiting:
+            return
+        keys = np.concatenate([k for k, _, _ in self.pending])
+        of_class = np.concatenate([t for _, t, _ in self.pending])
+        c = np.concatenate([np.ones(len(k)) if w is None else w for k, _, w in self.pending])
+        self.pending, self.waiting = [], 0
+        self._join(keys, np.stack([np.where(of_class, 0.0, c), np.where(of_class, c, 0.0)]))
+
+    def _join(self, keys: np.ndarray, sums: np.ndarray) -> None:
+        keys = np.concatenate([self.keys, keys >> np.uint32(self.dropped)])
+        self.keys, self.sums = grouped(keys, np.concatenate([self.sums, sums], axis=1))
+        while len(self.keys) > VALUES:
+            self.dropped += 1
+            self.keys, self.sums = grouped(self.keys >> np.uint32(1), self.sums)
+
+    def __iadd__(self, other: Ranking) -> Self:
+        """Take the scores of another."""
+        self.fold()
+        other.fold()
+        if other.dropped > self.dropped:
+            self.keys, self.sums = grouped(self.keys >> np.uint32(other.dropped - self.dropped), self.sums)
+            self.dropped = other.dropped
+        self._join(other.keys << np.uint32(other.dropped), other.sums)
+        self.spoilt |= other.spoilt
+        return self
+
+    def mirrored(self) -> Ranking:
+        """Return the ranking of the others by the scores with their signs changed."""
+        self.fold()
+        other = Ranking()
+        zero = np.uint32(1 << (31 - self.dropped))
+        keys = np.where(self.keys == zero, zero, np.uint32(0xFFFFFFFF >> self.dropped) - self.keys)
+        other.keys, other.sums = grouped(keys, self.sums[::-1])
+        other.dropped, other.spoilt = self.dropped, self.spoilt
+        return other
+
+    def area(self) -> float | None:
+        """Return the chance that a row of the class scores above one of the others, ties half; None where there is no pair."""
+        self.fold()
+        others, own = self.sums
+        pairs = others.sum() * own.sum()
+        if pairs == 0.0 or self.spoilt:
+            return None
+        below = np.cumsum(others) - 0.5 * others
+        return float(own @ below / pairs)
+
+
+def sortable(f: np.ndarray) -> np.ndarray:
+    """Return float32 scores as unsigned integers in the same order; 0 and -0 are one."""
+    with np.errstate(over="ignore"):
+        bits = (f.astype(np.float32) + np.float32(0.0)).view(np.uint32)
+    return np.where(bits >> np.uint32(31), ~bits, bits | np.uint32(1 << 31))
+
+
+def grouped(keys: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct keys in order, and the sums of each."""
+    distinct, which = np.unique(keys, return_inverse=True)
+    return distinct, np.stack([np.bincount(which, s, len(distinct)) for s in sums])
