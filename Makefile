@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check bench format clean
+.PHONY: run test check bench browser format clean
 
 run: .venv/core
 	$(BIN)/noregret demo
@@ -18,6 +18,9 @@ check: .venv/test
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks
+
+browser: # Debian's Chromium, to look at pages: used by people and by the tests of pages, which skip without it
+	command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
 
 format: .venv/test
 	$(BIN)/ruff format .

@@ -1,7 +1,7 @@
 """Coordinates: how the columns of an array, or the names in a dict, become places in the weight vector.
 
-Columns fix the width at the first call; Names grow an exact table; Hashed fold any number of names into 2^bits places. The
-constant feature has a place of its own in each.
+Columns fix the width at the first call; Numbers are columns without an end, as sparse files have them; Names grow an exact table;
+Hashed fold any number of names into 2^bits places. The constant feature has a place of its own in each.
 """
 
 from __future__ import annotations
@@ -95,6 +95,73 @@ class Columns:
     def rows(self, rows: Rows, grow: bool) -> Rows:
         """Return the batch: columns are places."""
         return rows
+
+
+class Numbers:
+    """Whole numbers from 0, as many as come: the columns of sparse files. The constant feature is first, so that it stays there."""
+
+    kind = "numbers"
+    grows = True
+    width = None
+    names = None
+    MOST = 1 << 28  # 2 GB of weights in float64
+
+    def __init__(self, bias: bool, count: int = 0) -> None:
+        self.bias = bias
+        self.count = count
+
+    @property
+    def size(self) -> int:
+        """Coordinates in use, the constant feature included."""
+        return self.count + self.bias
+
+    @property
+    def constant(self) -> int:
+        """Where the constant feature is."""
+        return 0
+
+    def row(self, x: Any, grow: bool) -> Row:
+        """Return one example as coordinates and values; numbers never learned from are left out unless they join."""
+        if isinstance(x, Mapping):
+            values = values_of(x)
+            for k in x:
+                if not (isinstance(k, (int, np.integer)) and k >= 0):
+                    raise ValueError(f"unknown feature {k!r}: this model knows features by number, expected 0, 1, 2, ...")
+            idx = np.fromiter(x, np.int64, len(x))
+        else:
+            idx, values = Columns(np.size(x), False).row(x, False)
+        top = int(idx.max(initial=-1)) + 1
+        self._fitting(top)
+        return self._placed(idx, values, top, grow)
+
+    def check(self, rows: Rows, learner: str) -> None:
+        """Refuse a number that would need too much memory."""
+        self._fitting(rows.width)
+
+    def _fitting(self, top: int) -> None:
+        if top > self.MOST:
+            raise ValueError(
+                f"feature number {top - 1} would need {8 * top / 1e9:.0f} GB of weights or more: fold the numbers with hash_bits"
+            )
+
+    def rows(self, rows: Rows, grow: bool) -> Rows:
+        """Put numbered columns in their places; those never learned from are left out unless they join."""
+        if rows.layout == "dense":
+            rows = replaced(rows, [np.array([j], np.uint32) for j in range(rows.width)])
+        indptr, indices, data = rows.arrays
+        places, values = self._placed(indices, data, rows.width, grow)
+        if len(places) < len(indices):
+            kept = np.concatenate([[0], np.cumsum(indices < self.count)])
+            indptr = kept[indptr]
+        return rows._replace(arrays=(indptr, places, values))
+
+    def _placed(self, idx: np.ndarray, values: np.ndarray, top: int, grow: bool) -> Row:
+        if grow:
+            self.count = max(self.count, top)
+        elif top > self.count:
+            known = idx < self.count
+            idx, values = idx[known], values[known]
+        return (idx + np.uint32(self.bias) if self.bias else idx).astype(np.uint32, copy=False), values
 
 
 class Places(dict[Any, int]):
@@ -265,4 +332,4 @@ def replaced(rows: Rows, places: Sequence[np.ndarray]) -> Rows:
     return Rows("csr", (indptr, np.broadcast_to(at, X.shape)[mask], X[mask]), rows.n, rows.width)
 
 
-Features = Columns | Names | Hashed
+Features = Columns | Numbers | Names | Hashed

@@ -7,9 +7,32 @@ score: `positive` is the code whose score it is. A first label that is a number 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+
+class Coded(NamedTuple):
+    """Labels by table: which of the values each row has."""
+
+    values: list[Any]
+    codes: np.ndarray
+
+    def take(self, rows: Any) -> Coded:
+        """Return the labels of some of the rows, in the order asked for."""
+        return self._replace(codes=self.codes[rows])
+
+    def array(self) -> np.ndarray:
+        """Return one label per row."""
+        return label_array(self.values)[self.codes]
+
+
+Labelled = np.ndarray | Coded
+
+
+def some(y: Labelled, rows: Any) -> Labelled:
+    """Return the labels of some of the rows."""
+    return y.take(rows) if isinstance(y, Coded) else y[rows]
 
 
 class Labels:

@@ -6,7 +6,8 @@ import copy
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -21,6 +22,17 @@ from .state import Need, needs_of
 
 REGISTRY: dict[str, type[Learner]] = {}
 TEXTS = ("step", "score_row", "share", "shares", "start")  # attributes that are plain functions, not methods
+
+
+class Progress(NamedTuple):
+    """What a learner did with consecutive rows: scores from before each update, and what was known when they began."""
+
+    f: np.ndarray  # one column, or one per class in order of codes
+    y: np.ndarray  # targets, or codes of the labels
+    many: bool = False  # a score per class
+    seen: int = 0  # the tally's note of the classes seen
+    tie: int = 1
+    positive: int = 0
 
 
 class NotLearnedError(ValueError, AttributeError):
@@ -204,12 +216,39 @@ class Learner:
         if is_dicts(X):
             return self._learn_dicts(X, y, sample_weight)
         rows = self._check(X)
+        done = self._learn_rows(rows, y, inputs.sample_weights(sample_weight, rows.n))
+        return np.concatenate([piece.f[:, 0] for piece in done])
+
+    def _learn_rows(self, rows: Rows, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+        """Learn from checked rows in order; a model that begins here takes `features` for its table."""
         targets = self._targets(y, rows.n)
-        c = inputs.sample_weights(sample_weight, rows.n)
-        m = self._m if "_m" in self.__dict__ else self._start(rows)
-        f = m.learn(self._place(m, rows, grow=True), targets, c)
+        m = self._m if "_m" in self.__dict__ else self._start(rows, features)
+        m.features.check(rows, type(self).__name__)
+        done = self._run_pieces(m, rows, targets, c)
         self._keep(m)
-        return f[:, 0]
+        return done
+
+    def _run_pieces(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> list[Progress]:
+        """Put rows in their places and learn from them; new features join as they come."""
+        done: list[Progress] = []
+        for a, b, width in self._pieces(m, rows):
+            piece = self._place(m, rows.cut(a, b)._replace(width=width), grow=True)
+            done += self._run(m, piece, y[a:b], None if c is None else c[a:b])
+        return done
+
+    def _pieces(self, m: Model, rows: Rows) -> list[tuple[int, int, int]]:
+        """Return the runs of rows to learn at once, with their width: all, unless new features change the formulas row by row."""
+        if not (m.filled and m.features.grows and rows.layout == "csr" and rows.names is None):
+            return [(0, rows.n, rows.width)]
+        indptr, indices, _ = rows.arrays
+        tops = np.maximum.accumulate([int(indices[a:b].max()) + 1 if a < b else 0 for a, b in pairwise(indptr)])
+        starts = [0, *(np.flatnonzero(np.diff(tops)) + 1).tolist()]
+        return [(a, b, int(tops[a])) for a, b in zip(starts, [*starts[1:], rows.n], strict=True)]
+
+    def _score_rows(self, rows: Rows) -> np.ndarray:
+        """Return the scores of checked rows, one per class in order of codes."""
+        m = self._model()
+        return m.score(self._place(m, rows, grow=False))
 
     def _keep(self, m: Model) -> None:
         """Keep a new model once it has learned something (rows of weight 0 alone leave none)."""
@@ -301,9 +340,9 @@ class Learner:
                 what = f"{epochs} epochs and still updating: the data may not be separable, or need more epochs"
                 inputs.warn("ConvergenceWarning", what)
 
-    def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
+    def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> list[Progress]:
         """Learn from checked rows in order."""
-        return m.learn(rows, y, c)
+        return [Progress(m.learn(rows, y, c), y)]
 
     def merge(self, other: Learner) -> Self:
         """Take in what another learner of the same kind has learned (see `merges` for what that means here).

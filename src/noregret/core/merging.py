@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .features import Columns, Hashed
+from .features import Columns, Hashed, Numbers
 from .rounds import EXAMPLES, MISTAKES, SEEN, UPDATES
 from .state import Dims, Slot, settle, tmap
 
@@ -67,6 +67,10 @@ def unite_features(a: Model, b: Model) -> np.ndarray:
     if isinstance(f, Hashed) and isinstance(g, Hashed):
         for name in g.table:
             f.place(name, True)
+        return np.arange(g.size)
+    if isinstance(f, Numbers) and isinstance(g, Numbers):
+        f.count = max(f.count, g.count)
+        a.widen()
         return np.arange(g.size)
     idx, _ = f.row(dict.fromkeys(g.names or [], 0.0), True)
     a.widen()

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
 
-from .features import Columns, Features, Hashed, Names
+from .features import Columns, Features, Hashed, Names, Numbers
 from .labels import Labels
 from .model import Dims, Model
 from .params import Choice, resolve
@@ -150,7 +150,7 @@ def save(learner: Learner, path: Any) -> None:
     m: Model | None = learner.__dict__.get("_m")
     if m is not None:
         features, labels = m.features, m.labels
-        table = {k: getattr(features, k, None) for k in ("kind", "width", "bits", "bias")}
+        table = {k: getattr(features, k, None) for k in ("kind", "width", "bits", "bias", "count")}
         meta["model"] = {"features": table, "labels": None, "many": m.many, "dims": {k: int(n) for k, n in m.dims.items()}}
         given = options(m.given, "parameter")  # those in force: the learner's attributes may have been set since
         meta["model"]["given"] = {k: v for k, v in given.items() if json.dumps(v) != json.dumps(params[k])}
@@ -301,7 +301,11 @@ def features_of(said: dict[str, Any], data: np.ndarray | None) -> Features:
     if kind == "columns":
         expect(type(width) is int and width >= 0 and (names is None or len(names) == width), f"{width!r} columns", names)
         return Columns(width, bias, names)
-    expect(kind in ("names", "hashed") and names is not None, "columns, names or hashed names", kind)
+    if kind == "numbers":
+        count = said["count"]
+        expect(names is None and type(count) is int and 0 <= count <= Numbers.MOST, "a number of features", count)
+        return Numbers(bias, count)
+    expect(kind in ("names", "hashed") and names is not None, "columns, numbers, names or hashed names", kind)
     table = Names(bias) if kind == "names" else Hashed(said["bits"], bias)
     if isinstance(table, Hashed) and width is not None:
         table.width = table.fitting(int(width))

@@ -15,6 +15,8 @@ from ..core.bounds import Bound, Comparison
 from ..core.examples import Block, Pair, Weighted, importance, item, nnz
 from ..core.features import Features
 from ..core.inputs import Rows
+from ..core.labels import Labels
+from ..core.model import Model
 from ..core.params import AboveOne, Fraction, NonNegative, Optional, Positive, Switch, Width
 from ..core.state import Count, Logs, PerClass
 from ..core.weights import null
@@ -535,10 +537,10 @@ class Winnow(Classifier):
     tags = {"input": {"positive_only": True}, "classifier": {"poor_score": True}}
     bound = Bound("Littlestone 1988, theorem 9", "mistakes", winnow_bound)
 
-    def _features(self, rows: Rows | None) -> Features:
-        if rows is None and self.theta is None and self.hash_bits is None:
-            raise ValueError("theta is the number of features unless given, and dicts do not tell it: give theta or hash_bits")
-        return super()._features(rows)
+    def _begin(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Model:
+        if self.theta is None and (features or self._features(rows)).grows:
+            raise ValueError("theta is the number of features unless given, and here they grow: give theta or hash_bits")
+        return super()._begin(rows, features, labels)
 
     @classmethod
     def primal(cls, s: Any, p: Any) -> np.ndarray:

@@ -7,16 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.inputs import Rows
+from ..core.labels import Coded
 
 Position = dict[str, Any]  # plain JSON values
-
-
-class Coded(NamedTuple):
-    """Labels that are names: which of the values each row has."""
-
-    values: list[Any]
-    codes: np.ndarray
 
 
 class Batch(NamedTuple):

@@ -12,8 +12,8 @@ from ..core.engine import reach
 from ..core.examples import required
 from ..core.features import Features
 from ..core.inputs import Rows
-from ..core.labels import Labels, label_array, plain
-from ..core.learner import Learner, is_dicts
+from ..core.labels import Coded, Labelled, Labels, label_array, plain, some
+from ..core.learner import Learner, Progress, is_dicts
 from ..core.model import Model
 from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
 
@@ -49,14 +49,25 @@ class Classifier(Learner):
         if is_dicts(X):
             return self._learn_named(X, y, sample_weight, classes)
         rows = self._check(X)
-        y = discrete(inputs.targets(y, rows.n, numeric=False))
-        c = self._weigh(y, inputs.sample_weights(sample_weight, rows.n), balance=False)
         m = self._m if "_m" in self.__dict__ else self._start(rows, classes=classes)
         self._check_classes(m, classes)
-        codes = self._codes(m, y, c)
-        f = self._run(m, self._place(m, rows, grow=True), codes, c)
+        return self._outward(m, widest(self._learn_coded(m, rows, y, inputs.sample_weights(sample_weight, rows.n))))
+
+    def _learn_rows(self, rows: Rows, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+        if self.nonnegative:
+            inputs.refuse_negative(rows, type(self).__name__)
+        m = self._m if "_m" in self.__dict__ else self._start(rows, features)
+        m.features.check(rows, type(self).__name__)
+        return self._learn_coded(m, rows, y, c)
+
+    def _learn_coded(self, m: Model, rows: Rows, y: Any, c: np.ndarray | None) -> list[Progress]:
+        """Learn from checked rows with labels."""
+        if not isinstance(y, Coded):
+            y = discrete(inputs.targets(y, rows.n, numeric=False))
+        c = self._weigh(y, c, balance=False)
+        done = self._run_pieces(m, rows, self._codes(m, y, c), c)
         self._keep(m)
-        return self._outward(m, f)
+        return done
 
     def partial_fit(  # type: ignore[override] # scikit-learn's order of arguments
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
@@ -93,15 +104,15 @@ class Classifier(Learner):
             if not (labels.declared and wanted.sorted == labels.sorted):
                 raise ValueError(f"classes={wanted.sorted} differ from those of the first call: {labels.sorted}")
 
-    def _codes(self, m: Model, y: np.ndarray, c: np.ndarray | None = None) -> np.ndarray:
+    def _codes(self, m: Model, y: Labelled, c: np.ndarray | None = None) -> np.ndarray:
         """Return the labels as numbers, registering new ones (of rows that count) in order of first appearance."""
         labels = m.labels
         assert labels is not None
         if c is not None and not c.all():
-            codes = np.zeros(len(y), np.int64)
-            codes[c > 0.0] = self._codes(m, y[c > 0.0])
+            codes = np.zeros(len(c), np.int64)
+            codes[c > 0.0] = self._codes(m, some(y, c > 0.0))
             return codes
-        if y.dtype.kind in "biuf" and len(labels) == 2:  # the common case, without sorting
+        if isinstance(y, np.ndarray) and y.dtype.kind in "biuf" and len(labels) == 2:  # the common case, without sorting
             second = y == labels.values[1]
             if (second | (y == labels.values[0])).all():
                 return second.astype(np.int64)
@@ -109,28 +120,28 @@ class Classifier(Learner):
         labels.extend(labels.missing(values))
         return np.array([labels.index[v] for v in values], np.int64)[inverse]
 
-    def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
+    def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> list[Progress]:
         """Learn from coded rows: two classes up to the first sight of a third, so that the split into calls does not show."""
         labels = m.labels
         assert labels is not None
-        a, early = 0, None
-        if not m.many:
-            a = rows.n if len(labels) < 3 else int(np.argmax(y >= 2))
+        third = 0 if m.many else rows.n if len(labels) < 3 else int(np.argmax(np.append(y >= 2, True)))
+        done = []
+        if third:
             m.tally[TIE] = labels.tie if len(labels) < 3 else labels.early().tie
-            if a:
-                signs = np.where(y[:a] == labels.positive, 1.0, -1.0)
-                early = m.learn(rows.cut(0, a), signs, None if c is None else c[:a])
-                if a == rows.n:
-                    return early
-        m.relabel()
-        late = m.learn(rows.cut(a, rows.n), y[a:], None if c is None else c[a:])
-        if early is None:
-            return late
-        wide = np.zeros((a, late.shape[1]))
-        wide[:, :2] = halves(early, labels)
-        return np.concatenate([wide, late])
+            signs = np.where(y[:third] == labels.positive, 1.0, -1.0)
+            done.append(self._learned(m, rows.cut(0, third), y[:third], signs, c, labels))
+        if third < rows.n:
+            m.relabel()
+            late = None if c is None else c[third:]
+            done.append(self._learned(m, rows.cut(third, rows.n), y[third:], y[third:], late, labels))
+        return done
 
-    def _weigh(self, y: np.ndarray, c: np.ndarray | None, balance: bool) -> np.ndarray | None:
+    def _learned(self, m: Model, rows: Rows, y: np.ndarray, target: np.ndarray, c: np.ndarray | None, labels: Labels) -> Progress:
+        """Learn, and note what was known before."""
+        known = (m.many, int(m.tally[SEEN]), int(m.tally[TIE]), labels.positive)
+        return Progress(m.learn(rows, target, c if c is None else c[: rows.n]), y, *known)
+
+    def _weigh(self, y: Labelled, c: np.ndarray | None, balance: bool) -> np.ndarray | None:
         """Return sample weights times class weights."""
         given = getattr(self, "class_weight", None)
         if given is None:
@@ -204,7 +215,7 @@ class Classifier(Learner):
         assert m.labels is not None
         out = np.zeros((len(said), m.dims["class"]))
         for i, (f, many) in enumerate(said):
-            f = f if many or not m.many else halves(f, m.labels)
+            f = f if many or not m.many else halves(f, m.labels.positive)
             out[i, : len(f)] = f
         return self._outward(m, out)
 
@@ -319,20 +330,53 @@ def cost_matrix(cost: Any, labels: Labels) -> np.ndarray:
     return C
 
 
-def distinct(y: np.ndarray) -> tuple[list[Any], np.ndarray]:
+def distinct(y: Labelled) -> tuple[list[Any], np.ndarray]:
     """Return the different labels in order of first appearance, and which one each row has."""
+    if isinstance(y, Coded):
+        used, codes = distinct(y.codes)
+        return [plain(y.values[k]) for k in used], codes
     if y.dtype.kind == "O":
         index: dict[Any, int] = {}
-        codes = [index.setdefault(plain(v), len(index)) for v in y.tolist()]
-        return list(index), np.array(codes, np.int64)
+        numbers = [index.setdefault(plain(v), len(index)) for v in y.tolist()]
+        return list(index), np.array(numbers, np.int64)
     found, first, inverse = np.unique(y, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return [plain(v) for v in found[order].tolist()], np.argsort(order)[inverse]
 
 
-def halves(f: np.ndarray, labels: Labels) -> np.ndarray:
+def halves(f: np.ndarray, positive: int) -> np.ndarray:
     """Return the one score of two classes as a score for each, as when a third class appears."""
-    return 0.5 * f * np.where(np.arange(2) == labels.positive, 1.0, -1.0)
+    return 0.5 * f * np.where(np.arange(2) == positive, 1.0, -1.0)
+
+
+def widest(done: list[Progress]) -> np.ndarray:
+    """Return the scores of consecutive rows with as many columns as the last of them have."""
+    if len(done) == 1:
+        return done[0].f
+    out = np.zeros((sum(len(piece.f) for piece in done), max(piece.f.shape[1] for piece in done)))
+    a = 0
+    for piece in done:
+        f = piece.f if piece.many or out.shape[1] == 1 else halves(piece.f, piece.positive)
+        out[a : a + len(f), : f.shape[1]] = f
+        a += len(f)
+    return out
+
+
+def answers(piece: Progress) -> tuple[np.ndarray, np.ndarray]:
+    """Return the code answered to each row (-1 where no class was known), and how many classes were known then."""
+    f, y = piece.f, piece.y
+    if piece.many:
+        seen = np.maximum(piece.seen, np.maximum.accumulate(np.concatenate([[0], y[:-1] + 1])))
+        hidden = np.arange(f.shape[1]) >= seen[:, None]
+        said = np.argmax(np.where(hidden, -np.inf, f), axis=1)
+        return np.where(seen > 0, said, -1), seen
+    up = y == piece.positive
+    met = [np.logical_or.accumulate(np.concatenate([[bool(piece.seen & bit)], mine[:-1]])) for bit, mine in ((1, up), (2, ~up))]
+    above = (f[:, 0] > 0.0) | ((f[:, 0] == 0.0) & (piece.tie > 0))
+    above = np.where(met[0] & met[1], above, met[0])
+    said = np.where(above, piece.positive, 1 - piece.positive)
+    seen = met[0].astype(np.int64) + met[1]
+    return np.where(seen > 0, said, -1), seen
 
 
 def plain_labels(y: np.ndarray) -> list[Any]:
