@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-PLAIN = str.maketrans({"±": "+-", "…": "...", "≤": "<=", "×": "x", "–": "-"})
+PLAIN = str.maketrans({"±": "+-", "…": "...", "≤": "<="})
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
@@ -31,9 +31,9 @@ def amount(x: float | None, digits: int = 4) -> str:
         return "-"
     if math.isinf(x):
         return "inf" if x > 0 else "-inf"
-    if x == int(x) and abs(x) < 1e15 or 10.0 ** (digits - 1) <= abs(x) < 1e15:
+    if (x == int(x) and abs(x) < 1e15) or 10.0 ** (digits - 1) <= abs(x) < 1e15:
         return f"{x:,.0f}"
-    return f"{x:.{digits}g}"
+    return f"{x:,.{digits}g}"
 
 
 def percent(x: float | None) -> str:

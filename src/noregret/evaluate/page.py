@@ -1,0 +1,319 @@
+"""The report as one HTML page that needs nothing else: tables and words are written here, `assets/page.js` draws the charts.
+
+The page opens from a file and makes no request; its policy lets only the two scripts run that are in the package. Whatever
+comes from the user is escaped, and the figures stand in the page as JSON in which no tag can begin.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from ..text import amount, percent, plural, size
+from . import palette, summary
+from .summary import Learner, words
+
+if TYPE_CHECKING:
+    from .report import Report
+
+LARGEST_MATRIX = 40  # classes; a larger confusion matrix becomes the list of its commonest mistakes
+DIGITS = 7  # of the numbers behind the charts
+
+
+def page(report: Report) -> str:
+    """Return the page."""
+    rows = summary.ordered(report.learners, report.sort)
+    chosen = next((row for row in rows if row["label"] == report.winner), rows[0])
+    library = f"/*!\n{asset('uplot/LICENSE')}*/\n{asset('uplot/uPlot.iife.min.js')}"
+    script = asset("page.js")
+    sections = (
+        header(report, chosen),
+        results(report, rows),
+        sweep(rows),
+        regret(rows, chosen),
+        curves(report, rows),
+        confusion(rows),
+        settings(rows),
+        remarks(report),
+    )
+    return Template(asset("page.html")).substitute(
+        title=escape(title(report)),
+        hashes=" ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in (library, script)),
+        style=palette.css() + asset("uplot/uPlot.min.css") + asset("page.css"),
+        body="\n".join(s for s in sections if s),
+        data=embedded(payload(report, rows)),
+        library=library,
+        script=script,
+    )
+
+
+def notebook(report: Report) -> str:
+    """Return a small table for a notebook."""
+    rows = summary.ordered(report.learners, report.sort)
+    found = summary.columns(rows)
+    head = "".join(f"<th>{escape(c.head)}</th>" for c in found)
+    body = "".join(
+        f"<tr><td>{escape(row['label'])}</td>{''.join(f'<td>{escape(c.shown(row))}</td>' for c in found)}</tr>" for row in rows
+    )
+    table = f"<table><thead><tr><th>learner</th>{head}</tr></thead><tbody>{body}</tbody></table>"
+    told = "".join(f"<p>{escape(line)}</p>" for line in summary.verdict(report, rows))
+    return f"<div><p>{escape(summary.source(report.data))}</p>{table}{told}</div>"
+
+
+def asset(name: str) -> str:
+    """Return a file of the package's assets."""
+    return (files(__package__) / "assets" / name).read_text("utf-8")
+
+
+def embedded(value: Any) -> str:
+    """Return JSON that may stand inside a script element."""
+    found = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return found.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def payload(report: Report, rows: Sequence[Learner]) -> dict[str, Any]:
+    """Return what the charts are drawn from."""
+    learners = [
+        {
+            "label": row["label"],
+            "curve": row["curve"],
+            "drifts": row["drifts"],
+            "confusion": confusion_view(row["confusion"]),
+            "regret": row["regret"] and {k: row["regret"].get(k) for k in ("loss", "bound_measures", "curve")},
+        }
+        for row in rows
+    ]
+    true_drifts = report.data.get("true_drifts") or []
+    found = {"winner": report.winner, "colors": len(palette.LIGHT), "data": {"true_drifts": true_drifts}, "learners": learners}
+    return rounded({**found, "measures": [m._asdict() for m in summary.measures(rows)], "sweep": sweep_view(rows)})
+
+
+def rounded(value: Any) -> Any:
+    """Return the data with numbers of a few digits, which a chart cannot tell from longer ones."""
+    if isinstance(value, dict):
+        return {k: rounded(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [rounded(v) for v in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def title(report: Report) -> str:
+    """Return the title of the page."""
+    name = report.data.get("name") or "data"
+    return f"{report.learners[0]['label']} on {name}" if report.kind == "evaluate" else f"noregret {report.kind}: {name}"
+
+
+def section(name: str, heading: str, *parts: str) -> str:
+    """Return a section, or nothing where it has no parts."""
+    inner = "\n".join(part for part in parts if part)
+    return f'<section id="{name}"><h2>{escape(heading)}</h2>\n{inner}\n</section>' if inner else ""
+
+
+def header(report: Report, chosen: Learner) -> str:
+    """Return what was run, and the answer in one sentence."""
+    figure = f"{percent(chosen['error'])} % error" if chosen["error"] is not None else ""
+    if not figure and (loss := summary.main_loss([chosen])):
+        figure = f"{words(loss)} loss {amount(chosen['losses'][loss])}"
+    regretted = f"regret {amount(chosen['regret']['average'], 2)} an example" if chosen["regret"] else ""
+    verdict = ", ".join(part for part in (figure, regretted) if part)
+    best = "" if report.kind == "evaluate" else "First: " if report.winner is None else "Best: "
+    told = f'<p class="verdict">{best}<strong>{escape(chosen["label"])}</strong>, {escape(verdict)}.</p>' if verdict else ""
+    count = "" if report.kind == "evaluate" else f" {plural(len(report.learners), 'learner')}, each predicting before it learns."
+    data = f'<p class="quiet">{escape(summary.source(report.data))}.{count}</p>'
+    return f"<header><h1>{escape(title(report))}</h1>\n{data}\n{told}</header>"
+
+
+def figures(head: Sequence[str], rows: Iterable[tuple[str, Sequence[tuple[Any, str]]]], winner: str | None = None) -> str:
+    """Return a table that sorts by a click: a row is a label and, for each column, its value and how it is shown."""
+    body = []
+    for label, cells in rows:
+        shown = "".join(f'<td data-value="{escape("" if v is None else str(v))}">{escape(text)}</td>' for v, text in cells)
+        mark = ' class="winner"' if label == winner else ""
+        body.append(f'<tr{mark}><td data-value="{escape(label)}" title="{escape(label)}">{escape(label)}</td>{shown}</tr>')
+    top = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in head)
+    table = f'<table class="figures sortable"><thead><tr>{top}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    return f'<div class="scroll">{table}</div>'
+
+
+def results(report: Report, rows: Sequence[Learner]) -> str:
+    """Return the table of results, and every loss and metric behind a fold."""
+    found = summary.columns(rows)
+    main = figures(
+        ["learner", *(c.head for c in found)],
+        [(row["label"], [(c.value(row), c.shown(row)) for c in found]) for row in rows],
+        report.winner,
+    )
+    names = [("losses", name) for name in dict.fromkeys(name for row in rows for name in row["losses"])]
+    names += [("metrics", name) for name in dict.fromkeys(name for row in rows for name in row["metrics"])]
+    heads = [f"{words(name)} loss" if group == "losses" else words(name) for group, name in names]
+    lines = [(row["label"], [(v := row[group].get(name), amount(v)) for group, name in names]) for row in rows]
+    opened = " open" if len(rows) == 1 else ""
+    every = (
+        f"<details{opened}><summary>Every loss and metric</summary>{figures(['learner', *heads], lines)}</details>" if names else ""
+    )
+    hint = '<p class="quiet small">A click on a heading sorts.</p>' if len(rows) > 1 else ""
+    return section("results", "Results", main, hint, every)
+
+
+def picker(name: str, rows: Sequence[Learner]) -> str:
+    """Return the control that chooses a learner; with one learner there is nothing to choose."""
+    hidden = " hidden" if len(rows) == 1 else ""
+    return f'<label{hidden}>Learner <select id="{name}"></select></label>'
+
+
+def switch(name: str, label: str) -> str:
+    """Return the place of a row of buttons."""
+    return f'<span class="switch" id="{name}" role="group" aria-label="{label}"></span>'
+
+
+def chart(name: str, heading: str = "", told: str = "") -> str:
+    """Return the place of a chart."""
+    top = f"<h3>{escape(heading)}</h3>" if heading else ""
+    below = f'<p class="quiet small">{escape(told)}</p>' if told else ""
+    return f'<div class="chart">{top}{below}<div id="{name}"></div></div>'
+
+
+def regret(rows: Sequence[Learner], chosen: Learner) -> str:
+    """Return the regret: words and facts for each learner, and the places of the charts."""
+    having = [row for row in rows if row["regret"] and row["regret"].get("curve")]
+    if not having:
+        return ""
+    first = chosen if chosen in having else having[0]
+    stories, facts = [], []
+    for i, row in enumerate(rows):
+        if row in having:
+            hide = "" if row is first else " hidden"
+            stories.append(f'<p class="story" data-regret="{i}"{hide}>{escape(summary.regret_words(row))}</p>')
+            facts.append(f'<dl data-regret="{i}"{hide}>{regret_facts(row["regret"])}</dl>')
+    measured = any((row["regret"].get("bound_measures") or "regret") != "regret" for row in having)
+    charts = [
+        chart("regret-loss", "Loss so far", "The shaded gap is the regret."),
+        chart("regret-bound", "Regret", "Lost beyond the best fixed model; should fall to 0."),
+        chart("regret-measured", "What the theorem bounds", "Measured on this stream, and never to exceed the bound.")
+        if measured
+        else "",
+        chart("regret-all", "Every learner", "Regret an example; on log axes only what is above 0.") if len(having) > 1 else "",
+    ]
+    controls = picker("regret-who", having) + switch("regret-each", "Regret") + switch("regret-log", "Axes")
+    return section(
+        "regret",
+        "Regret: how much was lost by not knowing the future",
+        f'<div class="controls">{controls}</div>',
+        *stories,
+        f'<div class="charts">{"".join(charts)}</div>',
+        *facts,
+    )
+
+
+def regret_facts(found: dict[str, Any]) -> str:
+    """Return what the comparator and the theorem are, as a list of terms."""
+    lower, upper = summary.best_loss(found)
+    ball = f" with |u| ≤ {amount(found['radius'])}" if found.get("radius") is not None else ""
+    certified = (
+        f"between {amount(lower, 6)} and {amount(upper, 6)}, proved by a dual bound" if lower is not None else amount(upper, 6)
+    )
+    about = found.get("bound_measures") or "regret"
+    value = found["value"] if about == "regret" else found.get("measured")
+    bound = found.get("bound")
+    share = f", of which {percent(value / bound)} % was used" if bound and value is not None and value >= 0 else ""
+    terms = [
+        ("Compared with", f"one fixed model u{ball}, the best for the whole stream chosen after seeing all of it"),
+        ("Its loss", f"{certified} ({words(found['loss'])}, summed over the stream)"),
+        ("Found in", plural(found["passes"], "pass") + " over the data" if found.get("passes") else None),
+        ("Theorem", found.get("bound_name") if bound is not None else found.get("bound_why")),
+        ("Bound", f"{amount(bound, 6)} for the {words(about)}{share}" if bound is not None else None),
+        ("Along the curve", "the same u is used at every point, so early regret can be below 0"),
+    ]
+    return "".join(f"<dt>{term}</dt><dd>{escape(str(told))}</dd>" for term, told in terms if told)
+
+
+def curves(report: Report, rows: Sequence[Learner]) -> str:
+    """Return the place of the learning curves, and what the marks of drift mean."""
+    if not summary.measures(rows):
+        return ""
+    controls = switch("curve-what", "Figure") + switch("curve-x", "Horizontal axis") + switch("curve-y", "Vertical axis")
+    drifts = [escape(line) for line in summary.drift_words(report, rows)]
+    marks = "Broad vertical lines: true drift. Dotted lines with a tip, in a learner's colour: drift detected."
+    told = f'<p class="quiet small">{marks}<br>{"<br>".join(drifts)}</p>' if drifts else ""
+    hint = '<p class="quiet small">A click on a name hides or shows its curve; drag to zoom, double click to return.</p>'
+    return section("curves", "Learning curves", f'<div class="controls">{controls}</div>', chart("curve-chart"), hint, told)
+
+
+def sweep_view(rows: Sequence[Learner]) -> dict[str, Any] | None:
+    """Return the figures against the setting that varies."""
+    found, able = summary.swept(rows), summary.sweep_measures(rows)
+    if found is None or not able:
+        return None
+    loss = summary.main_loss(rows)
+    lines = []
+    for label, points in found.lines:
+        columns = {m.key: [summary.figure(row, m.key, loss) for _, row in points] for m in able}
+        lines.append({"label": label, "x": [x for x, _ in points], **columns})
+    return {"name": found.name, "log": found.log, "measures": [m._asdict() for m in able], "lines": lines}
+
+
+def sweep(rows: Sequence[Learner]) -> str:
+    """Return the place of the chart of a figure against a setting."""
+    view = sweep_view(rows)
+    if view is None:
+        return ""
+    return section(
+        "sweep", f"By {view['name']}", f'<div class="controls">{switch("sweep-what", "Figure")}</div>', chart("sweep-chart")
+    )
+
+
+def confusion_view(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the matrix, or the commonest mistakes where it is too large for a page."""
+    if not found:
+        return None
+    labels, counts = [str(label) for label in found["labels"]], found["counts"]
+    if len(labels) <= LARGEST_MATRIX:
+        return {"labels": labels, "counts": counts}
+    pairs = [(labels[t], labels[a], n) for t, row in enumerate(counts) for a, n in enumerate(row) if n and t != a]
+    return {"pairs": [list(pair) for pair in sorted(pairs, key=lambda pair: -pair[2])[:LARGEST_MATRIX]]}
+
+
+def confusion(rows: Sequence[Learner]) -> str:
+    """Return the place of the confusion matrix."""
+    having = [row for row in rows if row["confusion"]]
+    if not having:
+        return ""
+    told = '<p class="quiet small">Rows are the truth, columns the answers; blue is right, orange wrong, as a share of the row.</p>'
+    controls = (
+        f'<div class="controls">{picker("confusion-who", having)}</div>' if len(having) > 1 else picker("confusion-who", having)
+    )
+    return section("confusion", "Confusion", controls, '<div class="scroll" id="confusion-table"></div>', told)
+
+
+def settings(rows: Sequence[Learner]) -> str:
+    """Return the settings and the size of each learner."""
+    lines = []
+    for row in rows:
+        params = ", ".join(f"{name}={value}" for name, value in row["params"].items()) or "none"
+        memory = size(row["bytes"]) if row["bytes"] is not None else "-"
+        cells = "".join(f'<td class="text">{escape(str(cell))}</td>' for cell in (row["label"], row["model"] or "-", params))
+        lines.append(f"<tr>{cells}<td>{memory}</td></tr>")
+    head = '<tr><th>learner</th><th class="text">model</th><th class="text">settings</th><th>size</th></tr>'
+    table = f'<div class="scroll"><table class="figures"><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table></div>'
+    inner = table if len(rows) <= 3 else f"<details><summary>Settings of {len(rows)} learners</summary>{table}</details>"
+    return section("settings", "Settings", inner)
+
+
+def remarks(report: Report) -> str:
+    """Return notes, skipped rows and how to run it again."""
+    lines = "".join(f"<li>{escape(note)}</li>" for note in report.notes)
+    skipped = summary.skipped_words(report.data)
+    if skipped:
+        bad = "".join(f"<li>{escape(message.strip())}</li>" for message in skipped[1:])
+        lines += f"<li>{escape(skipped[0])}<ul>{bad}</ul></li>" if bad else f"<li>{escape(skipped[0].rstrip(':'))}.</li>"
+    notes = section("notes", "Notes", f"<ul>{lines}</ul>" if lines else "")
+    command = report.data.get("command")
+    again = section("again", "Run it again", f"<pre>{escape(str(command))}</pre>") if command else ""
+    return "\n".join([notes, again, f'<p class="quiet small">Made by noregret {escape(__version__)}.</p>'])

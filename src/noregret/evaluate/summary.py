@@ -1,0 +1,327 @@
+"""What a report says in a table and in words; the text, the page and the plots agree because all of them ask here."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..text import amount, encodable, percent, plural, printable, shortened, size, table
+
+if TYPE_CHECKING:
+    from .report import Report
+
+Learner = dict[str, Any]
+FIGURES = ("mistakes", "error", "updates", "nonzeros", "support_vectors", "bytes", "seconds", "examples_per_second", "examples")
+LARGER_IS_BETTER = ("examples_per_second", "examples", "accuracy", "balanced_accuracy", "f1", "kappa", "mcc", "auc", "r2")
+MAIN_LOSSES = ("hinge", "log", "square", "absolute")
+RUNAWAY = 30.0  # a curve that ends so many times above the middle one does not set the scale
+SHOWN_MISTAKES = 8  # classes of the largest confusion matrix that is printed
+
+
+class Column(NamedTuple):
+    """One figure of every learner: its name, its heading, its value, and how much it is missed when there is no room."""
+
+    name: str
+    head: str
+    value: Callable[[Learner], float | None]
+    shown: Callable[[Learner], str]
+    weight: int
+
+
+def main_loss(learners: Sequence[Learner]) -> str | None:
+    """Return the loss that all learners have and most of them are measured in."""
+    shared = [name for name in learners[0]["losses"] if all(name in learner["losses"] for learner in learners)]
+    own = Counter(learner["regret"]["loss"] for learner in learners if learner["regret"])
+    order = [*(name for name, _ in own.most_common()), *MAIN_LOSSES, *shared]
+    return next((name for name in order if name in shared), None)
+
+
+def figure(learner: Learner, name: str, loss: str | None) -> float | None:
+    """Return a figure by its name: of the learner, its regret, a loss or a metric; the mean where there were permutations."""
+    if name in (learner.get("spread") or {}) and isinstance(learner["spread"][name], list) and name in ("error", "loss"):
+        return learner["spread"][name][0]
+    if name in ("regret", "bound"):
+        return (learner["regret"] or {}).get("value" if name == "regret" else name)
+    if name == "loss":
+        return learner["losses"].get(loss)
+    if name in FIGURES:
+        return learner[name]
+    return learner["metrics"].get(name, learner["losses"].get(name))
+
+
+def ordered(learners: Sequence[Learner], sort: str) -> list[Learner]:
+    """Return the learners, best first by the figure `sort`; those without it stand last."""
+    loss = main_loss(learners)
+    known = [*FIGURES, "loss", "regret", "bound", "label"]
+    known += sorted({name for learner in learners for name in (*learner["metrics"], *learner["losses"])} - set(known))
+    if sort not in known:
+        raise ValueError(f"cannot sort by {sort!r}: the figures of this report are {', '.join(known)}")
+    if sort == "label":
+        return sorted(learners, key=lambda learner: learner["label"])
+    if sort == "error" and all(figure(learner, sort, loss) is None for learner in learners):
+        sort = "loss"
+    sign = -1.0 if sort in LARGER_IS_BETTER else 1.0
+
+    def key(learner: Learner) -> float:
+        value = figure(learner, sort, loss)
+        return math.inf if value is None else sign * value
+
+    return sorted(learners, key=key)
+
+
+def columns(learners: Sequence[Learner]) -> list[Column]:
+    """Return the columns for which some learner has a figure."""
+    loss = main_loss(learners)
+
+    def value(name: str) -> Callable[[Learner], float | None]:
+        return lambda learner: figure(learner, name, loss)
+
+    def count(name: str) -> Callable[[Learner], str]:
+        return lambda learner: amount(figure(learner, name, loss))
+
+    def plain(name: str, head: str, weight: int) -> Column:
+        return Column(name, head, value(name), count(name), weight)
+
+    found = [
+        plain("mistakes", "mistakes", 4),
+        Column("error", "error %", value("error"), lambda learner: with_spread(learner, "error", percent), 9),
+        Column("holdout", "hold-out %", holdout_error, lambda learner: percent(holdout_error(learner)), 8),
+        Column("loss", f"{loss} loss", value("loss"), lambda learner: with_spread(learner, "loss", amount, value("loss")), 7),
+        Column("p_value", "p", p_value, lambda learner: amount(p_value(learner), 2), 8),
+        plain("auc", "AUC", 5),
+        plain("rmse", "RMSE", 6),
+        plain("r2", "R2", 6),
+        plain("updates", "updates", 2),
+        plain("nonzeros", "nonzeros", 1),
+        plain("support_vectors", "support vectors", 1),
+        plain("regret", "regret", 8),
+        Column("bound", "bound", value("bound"), shown_bound, 3),
+        plain("examples_per_second", "examples/s", 5),
+    ]
+    return [c for c in found if any(c.value(learner) is not None for learner in learners)]
+
+
+def p_value(learner: Learner) -> float | None:
+    """Return the p-value of the paired test against the winner."""
+    return (learner.get("spread") or {}).get("p_value")
+
+
+def holdout_error(learner: Learner) -> float | None:
+    """Return the error on the hold-out file."""
+    return (learner.get("holdout") or {}).get("error")
+
+
+def with_spread(
+    learner: Learner, name: str, form: Callable[[float | None], str], value: Callable[[Learner], float | None] | None = None
+) -> str:
+    """Return a figure as text, 'mean ± sd' where there were permutations."""
+    spread = (learner.get("spread") or {}).get(name)
+    if spread:
+        return f"{form(spread[0])} ± {form(spread[1])}"
+    return form(value(learner) if value else learner[name])
+
+
+def shown_bound(learner: Learner) -> str:
+    """Return a bound with what it is about, unless that is the regret."""
+    found = learner["regret"] or {}
+    about = found.get("bound_measures") or "regret"
+    return amount(found.get("bound")) + ("" if about == "regret" or found.get("bound") is None else f" {words(about)}")
+
+
+def words(name: str) -> str:
+    """Return a name as words."""
+    return name.replace("_", " ")
+
+
+def source(data: dict[str, Any]) -> str:
+    """Return what the data is, in one line."""
+    parts = [
+        plural(data[key], noun) for key, noun in (("examples", "example"), ("features", "feature")) if data.get(key) is not None
+    ]
+    classes = data.get("classes")
+    if classes is not None:
+        parts.append(plural(len(classes) if isinstance(classes, list) else classes, "class"))
+    if data.get("bytes"):
+        parts.append(size(data["bytes"]))
+    if data.get("seconds_reading") is not None:
+        parts.append(f"{amount(data['seconds_reading'], 3)} s reading")
+    kind = f" ({data['kind']})" if data.get("kind") else ""
+    return f"{data.get('name') or 'data'}{kind}: {', '.join(parts)}".rstrip(": ")
+
+
+def best_loss(regret: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Return the interval in which the loss of the best fixed model lies."""
+    upper, lower = regret.get("comparator"), regret.get("lower")
+    if upper is not None and lower is None and (regret.get("gap") is not None or regret.get("tolerance") is not None):
+        gap = regret.get("gap")
+        lower = upper - (gap if gap is not None else regret["tolerance"] * max(1.0, upper))
+    return lower, upper
+
+
+def regret_words(learner: Learner) -> str:
+    """Return the regret of a learner as sentences."""
+    found = learner["regret"]
+    lower, upper = best_loss(found)
+    ball = f" with |u| <= {amount(found['radius'])}" if found.get("radius") is not None else ""
+    within = f" (to within {amount(upper - lower, 2)})" if lower is not None and upper is not None and upper > lower else ""
+    first = (
+        f"{learner['label']} lost {amount(found['cumulative'])} in {words(found['loss'])} loss; the best fixed model{ball} lost "
+        f"{amount(upper)}{within}: regret {amount(found['value'])}, {amount(found['average'], 2)} an example"
+    )
+    if found["value"] is not None and found["value"] < 0.0:
+        first += ", so the learner, which moves, did better than every fixed model"
+    return f"{first}. {bound_words(found)}"
+
+
+def bound_words(regret: dict[str, Any]) -> str:
+    """Return what the theorem promises, and what was measured, as a sentence."""
+    name = f" ({regret['bound_name']})" if regret.get("bound_name") else ""
+    if regret.get("bound") is None:
+        return f"No theorem bounds it here: {regret['bound_why']}." if regret.get("bound_why") else "No theorem bounds it here."
+    about = regret.get("bound_measures") or "regret"
+    if about == "regret":
+        return f"The theorem{name} allows a regret of {amount(regret['bound'])}."
+    measured = f"; {amount(regret['measured'])} measured" if regret.get("measured") is not None else ""
+    return f"The theorem{name} allows {amount(regret['bound'])} {words(about)}{measured}."
+
+
+class Measure(NamedTuple):
+    """A figure that can be drawn: its key, what an axis calls it, whether it is a share shown in percent."""
+
+    key: str
+    title: str
+    percent: bool
+
+
+def measures(learners: Sequence[Learner]) -> list[Measure]:
+    """Return the columns of the learning curves that can be drawn, the error first."""
+    found = {k: None for row in learners for k, v in row["curve"].items() if k != "examples" and any(x is not None for x in v)}
+    order = ("error", "window_error", "faded_error", "loss")
+    named = {"window_error": "error in a window", "faded_error": "fading error", "nonzeros": "non-zero weights"}
+    keys = [*(k for k in order if k in found), *(k for k in found if k not in order)]
+    return [Measure(k, named.get(k, words(k)), k.endswith("error") or k == "accuracy") for k in keys]
+
+
+def sweep_measures(learners: Sequence[Learner]) -> list[Measure]:
+    """Return the figures that can be drawn against a setting."""
+    loss = main_loss(learners)
+    named = {"error": "error", "loss": f"{words(loss or '')} loss", "regret": "regret", "nonzeros": "non-zero weights"}
+    return [Measure(k, t, k == "error") for k, t in named.items() if any(figure(row, k, loss) is not None for row in learners)]
+
+
+def together(curves: Sequence[Sequence[float | None]]) -> list[Sequence[float | None]]:
+    """Return the curves that do not end far away from the middle one; the others would press them flat (as page.js does)."""
+    ends = [next((abs(v) for v in reversed(values) if v is not None), 0.0) for values in curves]
+    middle = sorted(ends)[len(ends) // 2] if ends else 0.0
+    return [values for values, end in zip(curves, ends, strict=True) if not middle or end <= RUNAWAY * middle]
+
+
+class Sweep(NamedTuple):
+    """One numeric setting along an axis, and a line of learners for each combination of the other settings."""
+
+    name: str
+    log: bool
+    lines: list[tuple[str, list[tuple[float, Learner]]]]
+
+
+def swept(learners: Sequence[Learner]) -> Sweep | None:
+    """Return the numeric setting with most values and the lines along it, or None where no such setting varies."""
+    names = list(dict.fromkeys(name for learner in learners for name in learner["params"]))
+    values = {name: [learner["params"].get(name) for learner in learners] for name in names}
+    varying = {name: found for name, found in values.items() if len({repr(v) for v in found}) > 1}
+    numeric = [
+        name for name, found in varying.items() if all(isinstance(v, int | float) and not isinstance(v, bool) for v in found)
+    ]
+    if not numeric or len({learner["model"] for learner in learners}) > 1:
+        return None
+    axis = max(numeric, key=lambda name: len(set(varying[name])))
+    lines: dict[str, list[tuple[float, Learner]]] = {}
+    for learner in learners:
+        others = ", ".join(f"{name}={learner['params'].get(name)}" for name in varying if name != axis)
+        lines.setdefault(others, []).append((learner["params"][axis], learner))
+    low, high = min(varying[axis]), max(varying[axis])
+    return Sweep(axis, low > 0 and high >= 10 * low, [(k, sorted(v, key=lambda p: p[0])) for k, v in lines.items()])
+
+
+def text(report: Report, sort: str, width: int | None, encoding: str | None) -> str:
+    """Return the whole report as text."""
+    width = max(40, width or shutil.get_terminal_size((100, 24)).columns)
+    encoding = encoding or getattr(sys.stdout, "encoding", None) or "utf-8"
+    rows = ordered(report.learners, sort)
+    body = [one(rows[0], width)] if report.kind == "evaluate" else [many(rows, width)]
+    told = [*verdict(report, rows), *drift_words(report, rows), *skipped_words(report.data), *report.notes]
+    wrapped = [textwrap.fill(printable(line), width, subsequent_indent="  ", break_on_hyphens=False) for line in told]
+    head = textwrap.fill(printable(source(report.data)), width, subsequent_indent="  ")
+    return encodable("\n".join([head, "", *body, "", *wrapped]).rstrip(), encoding)
+
+
+def many(rows: Sequence[Learner], width: int) -> str:
+    """Return the table of several learners; the columns missed least are left out until it fits."""
+    kept, left_out = columns(rows), []
+    longest = max(len(printable(row["label"])) for row in rows)
+    while True:
+        cells = [[c.shown(row) for c in kept] for row in rows]
+        room = width - sum(2 + max(len(c.head), *(len(row[i]) for row in cells)) for i, c in enumerate(kept))
+        if room >= min(longest, 24) or len(kept) <= 1:
+            break
+        least = min(kept, key=lambda c: c.weight)
+        kept.remove(least)
+        left_out.append(least.head)
+    names = [shortened(printable(row["label"]), max(room, 8)) for row in rows]
+    found = table(["learner", *(c.head for c in kept)], [[name, *row] for name, row in zip(names, cells, strict=True)])
+    return found + (f"\n({textwrap.shorten('left out for width: ' + ', '.join(left_out), width - 2)})" if left_out else "")
+
+
+def one(learner: Learner, width: int) -> str:
+    """Return the figures of one learner, one a line, and its confusion matrix when it is small."""
+    found = [("learner", shortened(printable(learner["label"]), max(8, width - 20)))]
+    found += [(c.head, c.shown(learner)) for c in columns([learner]) if c.name not in ("loss", "auc", "rmse", "r2")]
+    found += [(f"{words(name)} loss", amount(value)) for name, value in learner["losses"].items()]
+    found += [(words(name), amount(value)) for name, value in learner["metrics"].items()]
+    if learner["bytes"] is not None:
+        found.append(("model size", size(learner["bytes"])))
+    widest = max(len(name) for name, _ in found)
+    lines = [f"{name.ljust(widest)}  {value}" for name, value in found]
+    return "\n".join(lines + mistakes_table(learner, width))
+
+
+def mistakes_table(learner: Learner, width: int) -> list[str]:
+    """Return the confusion matrix as lines, nothing where it is too wide."""
+    confusion = learner["confusion"]
+    if not confusion or len(confusion["labels"]) > SHOWN_MISTAKES:
+        return []
+    labels = [shortened(printable(str(label)), 12) for label in confusion["labels"]]
+    rows = [[label, *map(amount, counts)] for label, counts in zip(labels, confusion["counts"], strict=True)]
+    found = table(["truth \\ answer", *labels], rows)
+    return ["", found] if len(found.splitlines()[1]) <= width else []
+
+
+def verdict(report: Report, rows: Sequence[Learner]) -> list[str]:
+    """Return who won and the regret of that learner."""
+    lines = [f"Best: {report.winner}."] if report.winner is not None else []
+    chosen = next((row for row in rows if row["label"] == report.winner), rows[0])
+    return lines + ([f"Regret: {regret_words(chosen)}"] if chosen["regret"] else [])
+
+
+def drift_words(report: Report, rows: Sequence[Learner]) -> list[str]:
+    """Return where drift was and where it was detected."""
+
+    def places(found: Sequence[float]) -> str:
+        return ", ".join(amount(at, 9) for at in found[:8]) + (f" and {len(found) - 8:,} more" if len(found) > 8 else "")
+
+    true = report.data.get("true_drifts") or []
+    lines = [f"True drift at {places(true)}."] if true else []
+    return lines + [f"Drift detected for {row['label']} at {places(row['drifts'])}." for row in rows if row["drifts"]]
+
+
+def skipped_words(data: dict[str, Any]) -> list[str]:
+    """Return how many rows were skipped, and what was wrong with the first ones."""
+    skipped = data.get("skipped") or {}
+    if not skipped.get("count"):
+        return []
+    return [f"Skipped {plural(skipped['count'], 'bad row')}:", *(f"  {message}" for message in skipped.get("first") or [])]
