@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 Learner = dict[str, Any]
 FIGURES = ("mistakes", "error", "updates", "nonzeros", "support_vectors", "bytes", "seconds", "examples_per_second", "examples")
-LARGER_IS_BETTER = ("examples_per_second", "examples", "accuracy", "balanced_accuracy", "f1", "kappa", "mcc", "auc", "r2")
+SCORES = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "f1_macro", "kappa", "mcc", "auc", "r2")
+LARGER_IS_BETTER = (*SCORES, "examples", "examples_per_second")
 MAIN_LOSSES = ("hinge", "log", "square", "absolute")
 RUNAWAY = 30.0  # a curve that ends so many times above the middle one does not set the scale
 SHOWN_MISTAKES = 8  # classes of the largest confusion matrix that is printed
@@ -84,6 +85,10 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
     def count(name: str) -> Callable[[Learner], str]:
         return lambda learner: amount(figure(learner, name, loss))
 
+    def holdout_loss(learner: Learner) -> float | None:
+        held = learner.get("holdout") or {}
+        return (held.get("losses") or {}).get(loss) if held.get("error") is None else None
+
     def plain(name: str, head: str, weight: int) -> Column:
         return Column(name, head, value(name), count(name), weight)
 
@@ -92,6 +97,7 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         Column("error", "error %", value("error"), lambda learner: with_spread(learner, "error", percent), 9),
         Column("holdout", "hold-out %", holdout_error, lambda learner: percent(holdout_error(learner)), 8),
         Column("loss", f"{loss} loss", value("loss"), lambda learner: with_spread(learner, "loss", amount, value("loss")), 7),
+        Column("holdout_loss", "hold-out loss", holdout_loss, lambda learner: amount(holdout_loss(learner)), 7),
         Column("p_value", "p", p_value, lambda learner: amount(p_value(learner), 2), 8),
         plain("auc", "AUC", 5),
         plain("rmse", "RMSE", 6),
@@ -201,8 +207,13 @@ class Measure(NamedTuple):
 def measures(learners: Sequence[Learner]) -> list[Measure]:
     """Return the columns of the learning curves that can be drawn, the error first."""
     found = {k: None for row in learners for k, v in row["curve"].items() if k != "examples" and any(x is not None for x in v)}
-    order = ("error", "window_error", "faded_error", "loss")
-    named = {"window_error": "error in a window", "faded_error": "fading error", "nonzeros": "non-zero weights"}
+    order = ("error", "window_error", "faded_error", "loss", "window_loss", "faded_loss")
+    named = {
+        f"{how}_{what}": f"{what} {said}"
+        for what in ("error", "loss")
+        for how, said in (("window", "in a window"), ("faded", "fading"))
+    }
+    named["nonzeros"] = "non-zero weights"
     keys = [*(k for k in order if k in found), *(k for k in found if k not in order)]
     return [Measure(k, named.get(k, words(k)), k.endswith("error") or k == "accuracy") for k in keys]
 
