@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 VALUES = 1 << 16
-PENDING = 1 << 16  # scores gathered before they are sorted in
+PENDING = 1 << 18  # scores gathered before they are sorted in
 
 
 class Ranking:
@@ -40,15 +40,19 @@ class Ranking:
         """Sort in what waits."""
         if not self.waiting:
             return
-        keys = np.concatenate([k for k, _, _ in self.pending])
+        keys = np.concatenate([k for k, _, _ in self.pending]) >> np.uint32(self.dropped)
         of_class = np.concatenate([t for _, t, _ in self.pending])
-        c = np.concatenate([np.ones(len(k)) if w is None else w for k, _, w in self.pending])
+        weights = [w for _, _, w in self.pending]
+        if any(w is not None for w in weights):
+            c = np.concatenate([np.ones(len(k)) if w is None else w for k, _, w in self.pending])
+            sums = np.stack([np.where(of_class, 0.0, c), np.where(of_class, c, 0.0)])
+        else:
+            keys, sums = counted(keys, of_class)
         self.pending, self.waiting = [], 0
-        self._join(keys, np.stack([np.where(of_class, 0.0, c), np.where(of_class, c, 0.0)]))
+        self._join(keys, sums)
 
     def _join(self, keys: np.ndarray, sums: np.ndarray) -> None:
-        keys = np.concatenate([self.keys, keys >> np.uint32(self.dropped)])
-        self.keys, self.sums = grouped(keys, np.concatenate([self.sums, sums], axis=1))
+        self.keys, self.sums = grouped(np.concatenate([self.keys, keys]), np.concatenate([self.sums, sums], axis=1))
         while len(self.keys) > VALUES:
             self.dropped += 1
             self.keys, self.sums = grouped(self.keys >> np.uint32(1), self.sums)
@@ -60,7 +64,7 @@ class Ranking:
         if other.dropped > self.dropped:
             self.keys, self.sums = grouped(self.keys >> np.uint32(other.dropped - self.dropped), self.sums)
             self.dropped = other.dropped
-        self._join(other.keys << np.uint32(other.dropped), other.sums)
+        self._join(other.keys >> np.uint32(self.dropped - other.dropped), other.sums)
         self.spoilt |= other.spoilt
         return self
 
@@ -94,5 +98,21 @@ def sortable(f: np.ndarray) -> np.ndarray:
 
 def grouped(keys: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct keys in order, and the sums of each."""
-    distinct, which = np.unique(keys, return_inverse=True)
-    return distinct, np.stack([np.bincount(which, s, len(distinct)) for s in sums])
+    order = np.argsort(keys, kind="stable")  # merges runs that are in order already
+    keys = keys[order]
+    first = starts(keys)
+    return keys[first], np.add.reduceat(sums[:, order], first, axis=1) if len(keys) else sums
+
+
+def counted(keys: np.ndarray, of_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return keys in order, once or twice each, and how many rows each has of the others and of the class."""
+    both = np.sort((keys.astype(np.uint64) << np.uint64(1)) | of_class)
+    first = starts(both)
+    sums = np.zeros((2, len(first)))
+    sums[(both[first] & np.uint64(1)).astype(np.int64), np.arange(len(first))] = np.diff(first, append=len(both))
+    return (both[first] >> np.uint64(1)).astype(np.uint32), sums
+
+
+def starts(ordered: np.ndarray) -> np.ndarray:
+    """Return where each value of an ordered array begins."""
+    return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
