@@ -404,6 +404,8 @@ def test_the_page_says_what_the_report_says():
     assert "between 449.6 and 450" in text
     assert "12 passes over the data" in text
     assert "12.30 % error" in text
+    unsolved = Report("evaluate", DATA, [a_classifier(regret=a_regret(converged=False))]).to_html()
+    assert "12 passes over the data, stopped before the tolerance was reached" in unsolved
 
 
 def test_a_large_confusion_matrix_becomes_its_commonest_mistakes():

@@ -222,11 +222,12 @@ def regret_facts(found: dict[str, Any]) -> str:
     about = found.get("bound_measures") or "regret"
     value = found["value"] if about == "regret" else found.get("measured")
     bound = found.get("bound")
+    stopped = ", stopped before the tolerance was reached" if found.get("converged") is False else ""
     share = f", of which {percent(value / bound)} % was used" if bound and value is not None and value >= 0 else ""
     terms = [
         ("Compared with", f"one fixed model u{ball}, the best for the whole stream chosen after seeing all of it"),
         ("Its loss", f"{certified} ({words(found['loss'])}, summed over the stream)"),
-        ("Found in", plural(found["passes"], "pass") + " over the data" if found.get("passes") else None),
+        ("Found in", plural(found["passes"], "pass") + f" over the data{stopped}" if found.get("passes") else None),
         ("Theorem", found.get("bound_name") if bound is not None else found.get("bound_why")),
         ("Bound", f"{amount(bound, 6)} for the {words(about)}{share}" if bound is not None else None),
         ("Along the curve", "the same u is used at every point, so early regret can be below 0"),

@@ -188,7 +188,11 @@ def bound_words(regret: dict[str, Any]) -> str:
     """Return what the theorem promises, and what was measured, as a sentence."""
     name = f" ({regret['bound_name']})" if regret.get("bound_name") else ""
     if regret.get("bound") is None:
-        return f"No theorem bounds it here: {regret['bound_why']}." if regret.get("bound_why") else "No theorem bounds it here."
+        return (
+            f"No theorem bounds it here: {regret['bound_why'].rstrip('.')}."
+            if regret.get("bound_why")
+            else "No theorem bounds it here."
+        )
     about = regret.get("bound_measures") or "regret"
     if about == "regret":
         return f"The theorem{name} allows a regret of {amount(regret['bound'])}."
