@@ -408,6 +408,17 @@ def test_the_page_says_what_the_report_says():
     assert "12 passes over the data, stopped before the tolerance was reached" in unsolved
 
 
+def test_a_bound_that_does_not_hold_to_the_end_is_not_drawn():
+    report = Report("evaluate", DATA, [a_classifier(regret=a_regret(bound=None, bound_measures=None, bound_why="its margin is 0"))])
+    from noregret.evaluate import plots
+
+    assert "No theorem bounds it here: its margin is 0." in report.to_html()
+    assert json.loads(Outline(report.to_html()).scripts[0])["learners"][0]["regret"]["bound"] is None
+    figure = plots.new_figure()
+    plots.regret(figure, report, report.learners, report.learners[0])
+    assert [line.get_label() for line in figure.axes[1].get_lines()] == ["regret"]
+
+
 def test_a_large_confusion_matrix_becomes_its_commonest_mistakes():
     counts = np.eye(50, dtype=int) * 100
     counts[3, 7], counts[9, 1] = 20, 30

@@ -86,7 +86,7 @@ def payload(report: Report, rows: Sequence[Learner]) -> dict[str, Any]:
             "curve": row["curve"],
             "drifts": row["drifts"],
             "confusion": confusion_view(row["confusion"]),
-            "regret": row["regret"] and {k: row["regret"].get(k) for k in ("loss", "bound_measures", "curve")},
+            "regret": row["regret"] and {k: row["regret"].get(k) for k in ("loss", "bound", "bound_measures", "curve")},
         }
         for row in rows
     ]

@@ -100,7 +100,7 @@ def regret(figure: Any, report: Report, rows: Sequence[Learner], who: Learner) -
     found = who["regret"]
     c = found["curve"]
     about = found.get("bound_measures") or "regret"
-    bounded = any(v is not None for v in c.get("bound") or [])
+    bounded = found.get("bound") is not None and bool(c.get("bound"))
     panels = 3 if bounded and about != "regret" else 2
     figure.set_size_inches(4.6 * panels, 4.2)
     left, right, *third = (new_axes(a, "examples", "") for a in figure.subplots(1, panels))

@@ -218,7 +218,6 @@
   }
 
   const divided = (values, by) => values.map((v, i) => (v == null ? null : v / by[i]));
-  const some = (values) => values && values.some((v) => v != null);
 
   function regret() {
     const found = having((l) => l.regret && l.regret.curve);
@@ -231,6 +230,7 @@
     let log = true;
     const curve = () => learners[who].regret.curve;
     const about = () => learners[who].regret.bound_measures || "regret";
+    const bounded = () => learners[who].regret.bound != null && !!curve().bound;
     const line = (label, values, i, more) => ({ label, x: curve().examples, values, color: color(i), width: 2.5, ...more });
     const band = { series: [1, 2], fill: () => css("--band") };
 
@@ -243,7 +243,7 @@
         const c = curve();
         const scaled = (values) => (each ? divided(values, c.examples) : values);
         const series = [line("regret", scaled(c.regret), 0)];
-        if (about() === "regret" && some(c.bound)) series.push(line("theorem's bound", scaled(c.bound), 1, { dash: DASHES[1] }));
+        if (about() === "regret" && bounded()) series.push(line("theorem's bound", scaled(c.bound), 1, { dash: DASHES[1] }));
         return { x: "examples", y: each ? "regret an example" : "regret", xlog: log, ylog: log, series };
       }),
     ];
@@ -271,7 +271,7 @@
     function show() {
       document.querySelectorAll("[data-regret]").forEach((box) => (box.hidden = +box.dataset.regret !== who));
       const box = byId("regret-measured");
-      if (box) box.closest(".chart").hidden = about() === "regret" || !some(curve().bound);
+      if (box) box.closest(".chart").hidden = about() === "regret" || !bounded();
     }
     choice(byId("regret-each"), [["each", "an example"], ["total", "total"]], "each", (key) => ((each = key === "each"), redraw[1]()));
     choice(byId("regret-log"), [["log", "log axes"], ["linear", "linear axes"]], "log", (key) => {
