@@ -8,7 +8,7 @@ ties, half. How far depends on the set of scores only, not on the order or the s
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -53,9 +53,12 @@ class Ranking:
 
     def _join(self, keys: np.ndarray, sums: np.ndarray) -> None:
         self.keys, self.sums = grouped(np.concatenate([self.keys, keys]), np.concatenate([self.sums, sums], axis=1))
-        while len(self.keys) > VALUES:
-            self.dropped += 1
-            self.keys, self.sums = grouped(self.keys >> np.uint32(1), self.sums)
+        more = 0
+        while len(starts(self.keys >> np.uint32(more))) > VALUES:
+            more += 1
+        if more:
+            self.dropped += more
+            self.keys, self.sums = grouped(self.keys >> np.uint32(more), self.sums)
 
     def __iadd__(self, other: Ranking) -> Self:
         """Take the scores of another."""
@@ -106,11 +109,12 @@ def grouped(keys: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 def counted(keys: np.ndarray, of_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return keys in order, once or twice each, and how many rows each has of the others and of the class."""
-    both = np.sort((keys.astype(np.uint64) << np.uint64(1)) | of_class)
+    room: Any = np.uint32 if len(keys) and keys.max() < 1 << 31 else np.uint64  # half the width sorts twice as fast
+    both = np.sort((keys.astype(room) << room(1)) | of_class)
     first = starts(both)
     sums = np.zeros((2, len(first)))
-    sums[(both[first] & np.uint64(1)).astype(np.int64), np.arange(len(first))] = np.diff(first, append=len(both))
-    return (both[first] >> np.uint64(1)).astype(np.uint32), sums
+    sums[(both[first] & room(1)).astype(np.int64), np.arange(len(first))] = np.diff(first, append=len(both))
+    return (both[first] >> room(1)).astype(np.uint32), sums
 
 
 def starts(ordered: np.ndarray) -> np.ndarray:
