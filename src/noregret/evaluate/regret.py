@@ -1,0 +1,245 @@
+"""Regret: the loss of a learner minus that of the best fixed model in hindsight, along the stream, and what a theorem allows.
+
+The curve compares with ONE u at every prefix, the best for the whole stream: the theorems hold for any u at any time, so their
+bounds may be drawn beside it. It is not the best u of the prefix, and early regret may be below 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.bounds import Comparison, Running, scores
+from ..core.learner import Learner
+from ..core.params import resolve
+from ..parts.losses import CLASSIFICATION, REGRESSION
+from ..parts.projections import L2Ball
+from .comparator import KEPT, Best, Passes, Problem, Sample, Watch, best_of_many, losses, sampled
+from .smooth import REAL
+
+SCORE = 20.0  # scores (over the size of y) that the default ball reaches on a row of typical length
+
+# What a theorem asks for, told where it does not hold.
+CONDITIONS = {
+    "perceptron": "it needs beta = 0, gamma = 1 and a constant step",
+    "averaged_perceptron": "it needs beta = 0, gamma = 1 and a constant step",
+    "voted_perceptron": "it needs beta = 0, gamma = 1 and a constant step",
+    "pa": "it needs a model with margin 1 on every row, and the best one has a loss",
+    "romma": "it needs a model with margin 1 on every row, and the best one has a loss",
+    "aromma": "it needs a model with margin 1 on every row, and the best one has a loss",
+    "alma": "it needs two classes, a model that separates them, B = sqrt(8)/alpha and C = sqrt(2)",
+    "pa_regressor": "it needs a model within epsilon of every target, and the best one is not",
+    "ogd": "it needs a region (projection='l2'), a loss with slopes of at most 1, rate 'inv_sqrt' or 'constant', and no l2",
+    "mirror_descent": "it needs a loss with slopes of at most 1 and a constant rate",
+    "eg_pm": "it needs two classes, a model with |u|_1 <= U, a loss with slopes of at most 1 and a constant rate",
+}
+
+
+class Want(NamedTuple):
+    """With what a learner is compared."""
+
+    loss: str
+    epsilon: float = 0.0
+    radius: float | None = None  # None: `default_radius` of the stream
+    bias: bool = True
+    p: float = 2.0  # the norm of its theorem
+
+
+class Hindsight(NamedTuple):
+    """The best fixed model, and its figures at each point of the stream."""
+
+    best: Best
+    points: list[int]  # numbers of examples
+    cumulative: list[float]  # its loss so far
+    comparisons: list[Comparison]
+    weighted: bool  # whether some example has a weight other than 1: the theorems are for none
+    passes: int  # over the stream, this one included
+
+
+def loss_of(learner: Learner) -> tuple[str, float]:
+    """Return the loss in which a learner's regret is measured, and its epsilon: its own, or that of its family's theorems."""
+    real = learner.task == "regression"
+    loss = getattr(learner, "loss", "epsilon_insensitive" if real else "hinge")
+    if not isinstance(loss, str):
+        named = {kind: name for name, kind in {**CLASSIFICATION, **REGRESSION}.items()}
+        loss, part = named.get(type(loss), "square" if real else "hinge"), loss
+        return loss, float(getattr(part, "epsilon", 0.0))
+    return loss, float(learner.epsilon) if "epsilon" in loss else 0.0
+
+
+def radius_of(learner: Learner) -> float | None:
+    """Return the radius of a learner's own L2 ball, None where it has none."""
+    region = getattr(learner, "projection", None)
+    if isinstance(region, L2Ball):
+        return float(region.radius)
+    return float(learner.radius) if region == "l2" else None
+
+
+def default_radius(R_rms: float, y_rms: float = 1.0) -> float:
+    """Return the radius of the ball in which scores reach 20 (times the size of y) on a row of typical length."""
+    return SCORE * y_rms / R_rms if R_rms > 0.0 else SCORE
+
+
+def want_of(learner: Learner) -> Want:
+    """Return with what a learner is compared."""
+    bias = bool(getattr(learner, "fit_intercept", False))
+    return Want(*loss_of(learner), radius_of(learner), bias, float(getattr(learner, "p", 2.0)))
+
+
+def hindsight(
+    passes: Passes,
+    wanted: Iterable[Want],
+    *,
+    classes: int,
+    points: Sequence[int],
+    tolerance: float = 1e-3,
+    sample: Sample | None = None,
+    starts: Mapping[Want, np.ndarray] | None = None,
+    max_passes: int = 200,
+    watch: Watch | None = None,
+    kept: int = KEPT,
+) -> dict[Want, Hindsight]:
+    """Return the best fixed model of each kind wanted, with its loss and its figures after so many examples.
+
+    All of them share each pass over the stream; a `sample` filled by whoever has read it already saves the first, and all of them
+    when every row is in it. Rows of weight 0 do not count. `starts` are models to begin from, as `Best.u` has them.
+    """
+    sample = sampled(passes, kept) if sample is None else sample
+    wanted = list(dict.fromkeys(wanted))
+    problems = {w: _problem(w, sample, classes, tolerance) for w in wanted}
+    distinct = list(dict.fromkeys(problems.values()))
+    given = {problems[w]: u for w, u in (starts or {}).items()}
+    found = best_of_many(
+        passes, distinct, sample=sample, starts=[given.get(p) for p in distinct], max_passes=max_passes, watch=watch
+    )
+    best = dict(zip(distinct, found, strict=True))
+    more = 0 if sample.complete else 1
+    rows = sample.chunks
+    curves = _curves((lambda: rows) if sample.complete else passes, {w: (problems[w], best[problems[w]]) for w in wanted}, points)
+    return {w: h._replace(passes=h.best.passes + more) for w, h in curves.items()}
+
+
+def _problem(w: Want, sample: Sample, classes: int, tolerance: float) -> Problem:
+    if w.radius is None:
+        y = math.sqrt(sample.targets / sample.weight) if w.loss in REAL and sample.weight > 0.0 else 1.0
+        w = w._replace(radius=default_radius(sample.typical(w.bias), y))
+    assert w.radius is not None
+    return Problem(w.loss, w.radius, w.epsilon, classes if classes > 2 else 1, w.bias, tolerance)
+
+
+def _curves(passes: Passes, solved: Mapping[Want, tuple[Problem, Best]], points: Sequence[int]) -> dict[Want, Hindsight]:
+    """Follow every model along the stream."""
+    if list(points) != sorted(set(points)) or (len(points) and points[0] < 1):
+        raise ValueError(f"points must be increasing numbers of examples, got {list(points)[:5]} ...")
+    running = {w: Running(b.u, epsilon=w.epsilon, p=w.p, bias=w.bias) for w, (_, b) in solved.items()}
+    found = {w: Hindsight(b, [], [], [], False, 0) for w, (_, b) in solved.items()}
+    totals = dict.fromkeys(solved, 0.0)
+    done, due = 0, list(reversed(points))
+    for rows, y, c in passes():
+        if c is not None and not c.all():
+            keep = np.flatnonzero(c)
+            rows, y, c = rows.take(keep), y[keep], c[keep]
+        a = 0
+        while a < rows.n and due:
+            b = min(rows.n, a + due[-1] - done)
+            part, t, v = rows.cut(a, b), y[a:b], None if c is None else c[a:b]
+            done, a = done + b - a, b
+            for w, (problem, best) in solved.items():
+                running[w].add(part, t, v)
+                each = losses(problem, scores(part, best.u, w.bias), t)
+                totals[w] += float(each.sum() if v is None else each @ v)
+            if done == due[-1]:
+                due.pop()
+                for w, h in found.items():
+                    h.points.append(done)
+                    h.cumulative.append(totals[w])
+                    h.comparisons.append(running[w].figures())
+    if due:
+        raise ValueError(f"the stream ended after {done} examples, before the point at {due[-1]}: has it changed since?")
+    return {w: h._replace(weighted=running[w].weighted) for w, h in found.items()}
+
+
+# ---- the report ----------------------------------------------------------------------------------------------------------
+def why_not(learner: Learner, hindsight: Hindsight) -> str | None:
+    """Return why the theorem of a learner says nothing here, None if it may."""
+    given = learner.get_params()
+    if learner.bound is None:
+        return f"none is known for {learner.name}"
+    if hindsight.weighted or given.get("class_weight") is not None:
+        return "examples have weights, and the theorem is for none"
+    if given.get("average") and learner.bound.measures != "updates":
+        return "the theorem is about the last weights, not their average"
+    if given.get("cost") is not None:
+        return "the theorem is for equal costs"
+    if learner.name in ("eg", "eg_regressor") or type(given.get("projection")).__name__ == "Simplex":
+        return "the theorem compares with weights on the simplex, and the best model of a ball is not there"
+    if learner.name == "winnow":
+        return "the theorem compares with a disjunction of features"
+    if given.get("projection") in ("simplex", "box") or type(given.get("projection")).__name__ in ("Box", "HalfSpace"):
+        return "the theorem compares with models of the learner's own region, and the best model of a ball need not be there"
+    return None
+
+
+def report(
+    learner: Learner,
+    hindsight: Hindsight,
+    cumulative: Sequence[float],
+    counts: Mapping[str, Sequence[float]],
+    *,
+    why: str | None = None,
+) -> dict[str, Any]:
+    """Return the regret of a learner as plain data: the keys of a report.
+
+    `cumulative` is its loss at the points of the hindsight; `counts` holds "mistakes", "updates", "squared_hinge" or "squared_tube"
+    there (what its theorem is about must be among them); `why`, if given, says why no theorem applies to this run.
+    """
+    best, comparisons = hindsight.best, hindsight.comparisons
+    if len(cumulative) != len(comparisons) or not comparisons:
+        raise ValueError(
+            f"{len(cumulative)} cumulative losses for {len(comparisons)} points: expected one for each, and at least one"
+        )
+    why = why or why_not(learner, hindsight)
+    regrets = [float(mine) - theirs for mine, theirs in zip(cumulative, hindsight.cumulative, strict=True)]
+    measures: str = learner.bound.measures if learner.bound is not None else ""
+    measured = regrets if measures == "regret" else [float(v) for v in counts[measures]] if measures in counts else None
+    bounds: list[float | None] = [None] * len(comparisons)
+    if why is None:
+        params = resolve(learner.Params, learner.get_params(), best.u.shape[1])
+        bounds = [_finite(learner.bound.value(t, params)) for t in comparisons]
+        if bounds[-1] is None:
+            general = CONDITIONS.get(learner.name.removesuffix("_regressor"), "its conditions do not hold on this stream")
+            why = CONDITIONS.get(learner.name, general)
+    return {
+        "loss": loss_of(learner)[0],
+        "cumulative": float(cumulative[-1]),
+        "comparator": hindsight.cumulative[-1],
+        "value": regrets[-1],
+        "average": regrets[-1] / hindsight.points[-1],
+        "radius": _finite(best.radius),
+        "tolerance": best.tolerance,
+        "lower": best.lower,
+        "gap": best.gap,
+        "converged": best.converged,
+        "passes": hindsight.passes,
+        "bound": bounds[-1],
+        "bound_name": learner.bound.name if bounds[-1] is not None else None,
+        "bound_measures": measures if bounds[-1] is not None else None,
+        "bound_why": why,
+        "measured": measured[-1] if measured is not None else None,
+        "curve": {
+            "examples": list(hindsight.points),
+            "cumulative": [float(v) for v in cumulative],
+            "comparator": list(hindsight.cumulative),
+            "regret": regrets,
+            "average": [v / n for v, n in zip(regrets, hindsight.points, strict=True)],
+            "bound": bounds,
+            "measured": measured if measured is not None else [None] * len(regrets),
+        },
+    }
+
+
+def _finite(v: float) -> float | None:
+    return float(v) if math.isfinite(v) else None
