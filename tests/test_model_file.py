@@ -548,7 +548,7 @@ CHANGES = [
     ("model", None, "no tensors"),
     ("model", {}, "m: "),
     ("model.features.kind", "columns", "m: "),
-    ("model.features.kind", "os", "columns, names"),
+    ("model.features.kind", "os", "columns, numbers, names"),
     ("model.features.bias", 5, "constant feature"),
     ("model.features", {"kind": "columns", "width": 10**15, "bias": True}, "m: "),
     ("model.features", {"kind": "hashed", "width": None, "bits": 31, "bias": True}, "room for"),

@@ -13,7 +13,7 @@ from .inputs import FLOATS, Rows
 from .labels import Labels
 from .params import depends_on_width, resolve
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
-from .state import Slot, describe, leaves, settle, tmap
+from .state import COUNT, Slot, describe, leaves, settle, tmap
 from .votes import Voted
 
 if TYPE_CHECKING:
@@ -80,6 +80,19 @@ class Model:
         if self.filled:
             self.params = resolve(self.learner.Params, self.given, size)
             self.refresh()
+
+    def forget(self) -> None:
+        """Begin anew with the features, labels and counts there are."""
+        self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
+        if self.learner.start is not None:
+            self.learner.start(self.state, self.params)
+        self.refresh()
+
+    def restart(self) -> None:
+        """Let step sizes begin anew: the rounds that schedules count are set back."""
+        for _, slot, a in leaves(self.spec, self.state):
+            if slot == COUNT:
+                a[:] = slot.fill
 
     def retune(self, given: dict[str, Any]) -> None:
         """Take new parameters for what is still to come."""

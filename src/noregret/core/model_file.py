@@ -1,8 +1,9 @@
 """Model files: safetensors with versioned JSON metadata and a checksum. Nothing in a file is ever run or imported by name.
 
 Tensors: `tally`; `state.<path>`, every array of the state with its axes apart, spare capacity included; `features`, the names
-as JSON, where there are names. Metadata: `noregret`, JSON text with everything else; `sha256`, over that text and all tensors,
-the same in every format. A value JSON does not know is an object with a tag: {"tuple": [...]}, {"bytes": ...}, {"part": ...}.
+as JSON, where there are names; `front.<name>`, what stands before the learner of a pipeline. Metadata: `noregret`, JSON text with
+everything else; `sha256`, over that text and all tensors, the same in every format. A value JSON does not know is an object with a
+tag: {"tuple": [...]}, {"bytes": ...}, {"part": ...}.
 """
 
 from __future__ import annotations
@@ -128,12 +129,14 @@ def known_parts(cls: Any) -> Parts:
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
-def save(learner: Learner, path: Any) -> None:
-    """Write a learner to a file: whole and new, or not at all."""
+def save(model: Any, path: Any) -> None:
+    """Write a learner, or a pipeline, to a file: whole and new, or not at all."""
     from safetensors.numpy import save as serialize
 
     from .. import __version__
 
+    front = getattr(model, "front", None)
+    learner: Learner = model if front is None else model.learner
     cls = type(learner)
     if "name" not in cls.__dict__:
         raise TypeError(f"{cls.__name__} is not in the registry, so no file could name it: give the class a `name` of its own")
@@ -164,6 +167,9 @@ def save(learner: Learner, path: Any) -> None:
         for at, slot, a in leaves(m.spec, m.state):
             if not slot.scratch:
                 tensors[f"state.{at}"] = np.ascontiguousarray(slot.view(a, m.dims))
+    if front is not None:
+        meta["front"] = front.meta()
+        tensors |= {f"front.{name}": np.ascontiguousarray(a) for name, a in front.tensors().items()}
     text = json.dumps(meta, sort_keys=True, separators=(",", ":"))
     write(os.path.realpath(path), serialize(tensors, {"noregret": text, "sha256": checksum(text, tensors)}))
 
@@ -195,11 +201,14 @@ def checksum(text: str, tensors: Tensors) -> str:
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
 def load(path: Any) -> Any:
-    """Return the learner in a file; a ModelFileError says what is wrong with it."""
+    """Return the learner, or the pipeline, in a file; a ModelFileError says what is wrong with it."""
     with open(path, "rb"):  # missing, unreadable: the system's own error
         pass
     try:
-        return build(*read(path))
+        meta, tensors = read(path)
+        theirs = {k.removeprefix("front."): tensors.pop(k) for k in list(tensors) if k.startswith("front.")}
+        learner = build(meta, tensors)
+        return learner if meta.get("front") is None else behind(meta["front"], theirs, learner)
     except ModelFileError as e:
         raise ModelFileError(f"{os.fspath(path)}: {e}") from None
     except (ImportError, OSError):
@@ -290,6 +299,14 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     m.retune(given)  # sizes in the parameters, costs, drivers
     learner._m = m
     return learner
+
+
+def behind(said: dict[str, Any], tensors: Tensors, learner: Learner) -> Any:
+    """Return the pipeline of a front that was saved and a learner."""
+    from ..transforms.front import Front
+    from ..transforms.pipeline import Pipeline
+
+    return Pipeline.of(Front.restored(said, tensors), learner)
 
 
 def features_of(said: dict[str, Any], data: np.ndarray | None) -> Features:

@@ -83,7 +83,8 @@ Vote = Annotated[Any, Need("vote")]  # Scalable, answering by the vote of all ve
 Logs = Annotated[Any, Slot(promote="mirror")]  # logarithms of multiplicative weights, read by coordinate
 PerClass = Annotated[Any, Slot(("class",), dtype=np.float64, promote="copy")]
 Number = Annotated[Any, Slot((), dtype=np.float64)]
-Count = Annotated[Any, Slot((), dtype=np.int64, merge="sum")]
+COUNT = Slot((), dtype=np.int64, merge="sum")
+Count = Annotated[Any, COUNT]
 
 ORDER = ["vector", "scale", "norm"]
 ONE = Slot((), 1.0, np.float64, merge="keep")

@@ -1,0 +1,1 @@
+"""Evaluation: one pass, figures, regret, comparison, sweeps, drift, training, reports."""

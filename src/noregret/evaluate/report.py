@@ -50,7 +50,7 @@ KEYS: dict[str, Any] = {
 class Report:
     """What one evaluation, comparison or sweep found: numbers, text, lists and dicts, nothing else.
 
-    `sort` names the figure that orders the learners when the report is shown.
+    `sort` names the figure that orders the learners when the report is shown; the first of them is the winner unless one is named.
     """
 
     kind: str
@@ -72,7 +72,9 @@ class Report:
         self._name_learners()
         if self.winner is not None and self.winner not in self.labels:
             raise ValueError(f"winner {self.winner!r} is not the label of a learner: {', '.join(self.labels)}")
-        summary.ordered(self.learners, self.sort)  # an unknown figure is an error here, not when the report is printed
+        best = summary.ordered(self.learners, self.sort)[0]  # an unknown figure is an error here, not when the report is printed
+        if self.winner is None and self.kind != "evaluate":
+            self.winner = best["label"]
 
     def _name_learners(self) -> None:
         taken: set[str] = set()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Learner = dict[str, Any]
 FIGURES = ("mistakes", "error", "updates", "nonzeros", "support_vectors", "bytes", "seconds", "examples_per_second", "examples")
 SCORES = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "f1_macro", "kappa", "mcc", "auc", "r2")
+REST = ("holdout", "validation", "folds")  # errors, or losses, on rows that were not learned from
 LARGER_IS_BETTER = (*SCORES, "examples", "examples_per_second")
 MAIN_LOSSES = ("hinge", "log", "square", "absolute")
 RUNAWAY = 30.0  # a curve that ends so many times above the middle one does not set the scale
@@ -46,6 +47,9 @@ def figure(learner: Learner, name: str, loss: str | None) -> float | None:
     """Return a figure by its name: of the learner, its regret, a loss or a metric; the mean where there were permutations."""
     if name in (learner.get("spread") or {}) and isinstance(learner["spread"][name], list) and name in ("error", "loss"):
         return learner["spread"][name][0]
+    if name in REST:
+        found = learner.get(name) or {}
+        return found.get("mean", found.get("error", (found.get("losses") or {}).get(loss)))
     if name in ("regret", "bound"):
         return (learner["regret"] or {}).get("value" if name == "regret" else name)
     if name == "loss":
@@ -58,7 +62,7 @@ def figure(learner: Learner, name: str, loss: str | None) -> float | None:
 def ordered(learners: Sequence[Learner], sort: str) -> list[Learner]:
     """Return the learners, best first by the figure `sort`; those without it stand last."""
     loss = main_loss(learners)
-    known = [*FIGURES, "loss", "regret", "bound", "label"]
+    known = [*FIGURES, *REST, "loss", "regret", "bound", "label"]
     known += sorted({name for learner in learners for name in (*learner["metrics"], *learner["losses"])} - set(known))
     if sort not in known:
         raise ValueError(f"cannot sort by {sort!r}: the figures of this report are {', '.join(known)}")
@@ -89,13 +93,23 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         held = learner.get("holdout") or {}
         return (held.get("losses") or {}).get(loss) if held.get("error") is None else None
 
+    def rest(name: str) -> Callable[[Learner], str]:
+        def shown(learner: Learner) -> str:
+            found = figure(learner, name, loss)
+            return percent(found) + " %" if found is not None and learner["error"] is not None else amount(found)
+
+        return shown
+
     def plain(name: str, head: str, weight: int) -> Column:
         return Column(name, head, value(name), count(name), weight)
 
     found = [
         plain("mistakes", "mistakes", 4),
         Column("error", "error %", value("error"), lambda learner: with_spread(learner, "error", percent), 9),
-        Column("holdout", "hold-out %", holdout_error, lambda learner: percent(holdout_error(learner)), 8),
+        *(
+            Column(name, head, value(name), rest(name), 8)
+            for name, head in zip(REST, ("hold-out", "validation", "folds"), strict=True)
+        ),
         Column("loss", f"{loss} loss", value("loss"), lambda learner: with_spread(learner, "loss", amount, value("loss")), 7),
         Column("holdout_loss", "hold-out loss", holdout_loss, lambda learner: amount(holdout_loss(learner)), 7),
         Column("p_value", "p", p_value, lambda learner: amount(p_value(learner), 2), 8),
@@ -115,11 +129,6 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
 def p_value(learner: Learner) -> float | None:
     """Return the p-value of the paired test against the winner."""
     return (learner.get("spread") or {}).get("p_value")
-
-
-def holdout_error(learner: Learner) -> float | None:
-    """Return the error on the hold-out file."""
-    return (learner.get("holdout") or {}).get("error")
 
 
 def with_spread(

@@ -1,0 +1,1 @@
+"""Streams: readers of files and other sources, in batches, in flat memory."""

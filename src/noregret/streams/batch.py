@@ -57,8 +57,9 @@ class Reader:
 
     kind: str  # "svmlight", "csv", ...
     name: str  # as the user named it
-    size: int | None = None  # bytes to read in a pass, where known
-    read: int = 0  # bytes read in this pass
+    unit: str = "bytes"  # of size and read: "bytes" or "examples"
+    size: int | None = None  # to read in a pass, where known
+    read: int = 0  # read in this pass
     hash_bits: int | None = None  # features are folded into 2^hash_bits numbers by the reader itself
     once: bool = False  # standard input: only one pass
 

@@ -236,17 +236,19 @@ class Classifier(Learner):
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row."""
         f = self._scores(X)
-        m = self._m
-        labels = m.labels
+        labels = self._m.labels
         assert labels is not None
-        seen = int(m.tally[SEEN])
+        return labels.array()[self._picked(self._m, f)]
+
+    def _picked(self, m: Model, f: np.ndarray) -> np.ndarray:
+        """Return the code of the label of each row of scores."""
+        labels, seen = m.labels, int(m.tally[SEEN])
+        assert labels is not None
         if m.many:
-            pick = np.argmax(f[:, :seen], axis=1)
-        else:
-            s = f[:, 0] if seen == 3 else np.full(len(f), 1.0 if seen == 1 else -1.0)
-            up = (s > 0.0) | ((s == 0.0) & (m.tally[TIE] > 0))
-            pick = np.where(up, labels.positive, 1 - labels.positive)
-        return labels.array()[pick]
+            return np.argmax(f[:, :seen], axis=1)
+        s = f[:, 0] if seen == 3 else np.full(len(f), 1.0 if seen == 1 else -1.0)
+        up = (s > 0.0) | ((s == 0.0) & (m.tally[TIE] > 0))
+        return np.where(up, labels.positive, 1 - labels.positive)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return a score per class in the order of `classes_`; with two classes one score, above 0 for the second."""

@@ -1,0 +1,156 @@
+"""A pass over a stream: each chunk is read once, and every learner takes it while it is at hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..core.inputs import Rows
+from ..core.labels import Coded
+from ..streams.batch import Batch
+from ..streams.stream import Stream, cut, taken
+from .run import Run, suited
+
+RATIO = 1.2  # between neighbouring points of a curve
+LIMIT = 1 << 30  # bytes of rows that permutations and folds may hold
+Watch = Callable[[int, Stream, Sequence[Run]], None]
+
+
+def points() -> Iterator[int]:
+    """Yield the lengths of the stream at which curves have a point, about evenly spaced on a logarithmic axis."""
+    at = 1
+    while True:
+        yield at
+        at = max(at + 1, int(at * RATIO))
+
+
+def parts(stream: Stream, limit: int | None = None) -> Iterator[tuple[Batch, bool]]:
+    """Yield the rows that count, cut at the points of the curves, each with whether it ends at one."""
+    marks = points()
+    mark, done = next(marks), 0
+    for batch in stream.chunks():
+        if batch.c is not None and not batch.c.all():
+            batch = taken(batch, np.flatnonzero(batch.c))
+        a, n = 0, batch.data.n
+        while a < n:
+            b = min(n, a + mark - done, n if limit is None else a + limit - done)
+            done += b - a
+            yield cut(batch, a, b), done == mark
+            if done == mark:
+                mark = next(marks)
+            if done == limit:
+                return
+            a = b
+
+
+class Pass:
+    """What a pass over a stream found out about it."""
+
+    def __init__(self) -> None:
+        self.examples = 0
+        self.reading = 0.0  # seconds the learners waited for rows
+        self.notes: list[str] = []
+
+
+def run_pass(
+    stream: Stream, runs: Sequence[Run], *, limit: int | None = None, strict: bool = False, watch: Watch | None = None
+) -> Pass:
+    """Let every learner take the stream once; a learner that cannot go on is left behind unless `strict`."""
+    found = Pass()
+    source = parts(stream, limit)
+    with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
+        while True:
+            start = perf_counter()
+            batch, at_point = next(source, (None, False))
+            found.reading += perf_counter() - start
+            if batch is None:
+                break
+            if found.examples == 0:
+                warm(batch, runs, stream)
+            going = [run for run in runs if run.failed is None]
+            list(pool.map(attempt, going, repeat(batch), repeat(stream), repeat(at_point)))
+            for run in going:
+                if run.failed is not None and (strict or all(r.failed for r in runs)):
+                    raise run.failed
+            found.examples += batch.data.n
+            if watch is not None:
+                watch(found.examples, stream, runs)
+    if found.examples == 0:
+        raise ValueError(f"{stream.name} has no examples")
+    for run in runs:
+        if run.failed is None:
+            run.finish(stream)
+            if not run.points or run.points[-1]["examples"] < run.examples:
+                run.mark()
+    return found
+
+
+def attempt(run: Run, batch: Batch, stream: Stream, at_point: bool) -> None:
+    """Let one learner take rows; note why it cannot."""
+    try:
+        run.take(batch, stream)
+        if at_point:
+            run.mark()
+    except (ValueError, TypeError) as e:
+        run.failed = e
+
+
+def warm(batch: Batch, runs: Sequence[Run], stream: Stream) -> None:
+    """Compile, or load from the cache, before the clock runs: a clone of each learner takes the first row."""
+    for run in runs:
+        try:
+            y = suited(batch.y, run.learner)
+            features = run._features(stream, batch)
+            run.learner.clone()._learn_rows(batch.data.cut(0, 1), y.take([0]) if isinstance(y, Coded) else y[:1], None, features)
+        except (ValueError, TypeError):  # said again, and better, when the learner itself takes it
+            continue
+
+
+def held(stream: Stream) -> Batch:
+    """Return all rows of a stream that fits in memory."""
+    batches, size = [], 0
+    for batch in stream.chunks():
+        size += sum(a.nbytes for a in batch.data.arrays)
+        if size > LIMIT:
+            raise ValueError(
+                f"{stream.name} needs more than {LIMIT >> 20} MB of memory in one piece, which orders other than its own ask for: "
+                "take a sample of it, or go without permutations and folds"
+            )
+        batches.append(batch)
+    if not batches:
+        raise ValueError(f"{stream.name} has no examples")
+    return joined(batches)
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Return consecutive batches as one."""
+    first = batches[0].data
+    width = max(b.data.width for b in batches)
+    if first.layout == "dense":
+        arrays: tuple[np.ndarray, ...] = (np.concatenate([b.data.arrays[0] for b in batches]),)
+    else:
+        sizes = np.concatenate([np.diff(b.data.arrays[0]) for b in batches])
+        start = np.concatenate([[0], np.cumsum(sizes)])
+        inner = [(b.data.arrays[0][0], b.data.arrays[0][-1], b.data) for b in batches]
+        arrays = (start, *(np.concatenate([rows.arrays[k][lo:hi] for lo, hi, rows in inner]) for k in (1, 2)))
+    rows = Rows(first.layout, arrays, sum(b.data.n for b in batches), width, first.names)
+    c = None if all(b.c is None for b in batches) else np.concatenate([np.ones(b.data.n) if b.c is None else b.c for b in batches])
+    return Batch(rows, together([b.y for b in batches]), c, None, None, batches[-1].position)
+
+
+def together(ys: Sequence[Any]) -> Any:
+    """Return consecutive labels as one."""
+    if not any(isinstance(y, Coded) for y in ys):
+        return None if ys[0] is None else np.concatenate(ys)
+    index: dict[Any, int] = {}
+    codes = []
+    for y in ys:
+        table = np.array([index.setdefault(v, len(index)) for v in y.values], np.int64)
+        codes.append(table[y.codes])
+    return Coded(list(index), np.concatenate(codes))

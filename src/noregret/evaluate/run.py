@@ -1,0 +1,260 @@
+"""One learner on its way through a stream: it answers, learns, and everything about it is noted."""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from dataclasses import dataclass
+from time import thread_time
+from typing import Any
+
+import numpy as np
+
+from ..core.features import Features
+from ..core.labels import Coded, Labels
+from ..core.learner import Learner, Progress
+from ..core.model import Model
+from ..core.rounds import SEEN, TIE
+from ..core.state import leaves
+from ..core.votes import Voted
+from ..streams.batch import Batch
+from ..streams.stream import Stream, cut
+from ..tasks.classification import answers, halves
+from .drift import detector
+from .figures import ClassFigures, RealFigures
+from .regret import loss_of
+
+ACTIONS = ("none", "reset", "reset-rate")
+UPWARD = {"adwin": {"side": "up"}}  # that the loss falls is learning, not drift
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a pass is watched."""
+
+    window: int | None = None  # rows of the sliding window
+    fading: float | None = None  # factor of the faded averages
+    drift: str | None = None  # detector that watches the loss
+    on_drift: str = "none"
+    delay: float = 0  # labels come so many rows later, or units of the time column
+
+    def __post_init__(self) -> None:
+        if self.on_drift not in ACTIONS:
+            raise ValueError(f"on_drift must be one of {', '.join(ACTIONS)}, got {self.on_drift!r}")
+        if self.on_drift != "none" and self.drift is None:
+            raise ValueError(f"on_drift={self.on_drift!r} needs a detector: give drift='adwin' or another")
+        if self.on_drift != "none" and self.delay:
+            raise ValueError("on_drift acts on errors as they happen: it does not go with delayed labels")
+        if not self.delay >= 0:
+            raise ValueError(f"delay must not be negative, got {self.delay!r}")
+
+
+class Run:
+    """A learner with what is measured of it."""
+
+    def __init__(self, learner: Learner, label: str, settings: Settings) -> None:
+        self.learner = learner
+        self.label = label
+        self.settings = settings
+        self.loss, epsilon = loss_of(learner)
+        watch = (settings.window, settings.fading)
+        self.figures: Any
+        if learner.task == "classification":
+            self.figures = ClassFigures(*watch, loss=self.loss)
+        elif learner.task == "regression":
+            self.figures = RealFigures(*watch, epsilon=epsilon, loss=self.loss)
+        else:
+            raise ValueError(
+                f"{learner.name} learns without labels, so there is no error to count: evaluate a classifier or regressor"
+            )
+        self.detector = detector(settings.drift, **UPWARD.get(settings.drift, {})) if settings.drift else None
+        self.drifts: list[int] = []
+        self.examples = 0
+        self.seconds = 0.0
+        self.cumulative = np.zeros(2)  # of the loss and of its square
+        self.points: list[dict[str, Any]] = []
+        self.failed: Exception | None = None
+        self.pending: deque[tuple[float, Batch]] = deque()
+        self.labels = Labels()  # by order of the rows answered, for delayed labels
+
+    # ---- taking rows -------------------------------------------------------------------------------------------------
+    def take(self, batch: Batch, stream: Stream) -> None:
+        """Answer and learn rows, in order."""
+        batch = batch._replace(y=suited(batch.y, self.learner))
+        if self.settings.delay:
+            for i in range(batch.data.n):
+                self._take_late(cut(batch, i, i + 1), stream)
+            return
+        while batch.data.n:
+            batch = self._take_until_drift(batch, stream)
+
+    def _take_until_drift(self, batch: Batch, stream: Stream) -> Batch:
+        """Take rows up to where the learner is changed because of drift; return the rest."""
+        n, acts = batch.data.n, self.settings.on_drift != "none"
+        before = copy.deepcopy((self.learner.__dict__.get("_m"), self.detector, self.figures, self.cumulative)) if acts else None
+        done = self._learn(batch, stream)
+        wrong = self._note(done, batch.c)
+        hits = self.detector.add(wrong) if self.detector is not None else ()
+        if len(hits) == 0 or before is None:
+            self.drifts += [self.examples + int(k) for k in hits]
+            self.examples += n
+            return cut(batch, n, n)
+        k = int(hits[0]) + 1  # the rest has yet to meet the changed learner
+        model, self.detector, self.figures, self.cumulative = before
+        self.learner.__dict__.pop("_m", None)
+        if model is not None:
+            self.learner._m = model
+        first = cut(batch, 0, k)
+        self.detector.add(self._note(self._learn(first, stream), first.c))
+        self.drifts.append(self.examples + k - 1)
+        self.examples += k
+        m = self.learner._m
+        m.forget() if self.settings.on_drift == "reset" else m.restart()
+        return cut(batch, k, n)
+
+    def _learn(self, batch: Batch, stream: Stream) -> list[Progress]:
+        learner, rows = self.learner, batch.data
+        features = None if "_m" in learner.__dict__ else self._features(stream, batch)
+        start = thread_time()
+        done = learner._learn_rows(rows, batch.y, batch.c, features)
+        self.seconds += thread_time() - start
+        return done
+
+    def _features(self, stream: Stream, batch: Batch) -> Features:
+        return stream.features(batch.data, bool(getattr(self.learner, "fit_intercept", False)))
+
+    def _note(self, done: list[Progress], c: np.ndarray | None) -> np.ndarray:
+        """Add what was answered to the figures; return what the detector watches."""
+        watched, a = [], 0
+        for piece in done:
+            b = a + len(piece.y)
+            weights = None if c is None else c[a:b]
+            if self.learner.task == "classification":
+                said, seen = answers(piece)
+                self.figures.positive = piece.positive
+                told = self.figures.add(piece.y, said, piece.f, weights, seen)
+                watched.append(told.wrong)
+            else:
+                told = self.figures.add(piece.y, piece.f[:, 0], weights)
+                watched.append(told.loss)
+            paid = told.loss if weights is None else weights * told.loss
+            self.cumulative += paid.sum(), (paid * told.loss).sum()
+            a = b
+        return np.concatenate(watched)
+
+    # ---- labels that come later --------------------------------------------------------------------------------------
+    def _take_late(self, row: Batch, stream: Stream) -> None:
+        """Learn the rows whose labels have come by now, then answer this one."""
+        now = float(self.examples if row.times is None else row.times[0])
+        while self.pending and self.pending[0][0] <= now:
+            self._learn(self.pending.popleft()[1], stream)
+        piece = self._answer(row, stream)
+        hits = self._note([piece], row.c)
+        if self.detector is not None and len(self.detector.add(hits)):
+            self.drifts.append(self.examples)
+        due = now + self.settings.delay + (1.0 if row.times is None else 0.0)
+        self.pending.append((due, row))
+        self.examples += 1
+
+    def _answer(self, row: Batch, stream: Stream) -> Progress:
+        """Answer one row without learning, in codes of the labels by first appearance."""
+        learner = self.learner
+        f = learner._score_rows(row.data) if "_m" in learner.__dict__ else np.zeros((1, 1))
+        if learner.task != "classification":
+            return Progress(f, row.y)
+        label = row.y.values[row.y.codes[0]] if isinstance(row.y, Coded) else row.y[0].item()
+        self.labels.extend(self.labels.missing([label]))
+        y = np.array([self.labels.index[label]])
+        m: Model | None = learner.__dict__.get("_m")
+        seen = 0 if m is None else int(m.tally[SEEN])
+        if len(self.labels) < 3:
+            return Progress(f, y, False, seen, 1 if m is None else int(m.tally[TIE]), self.labels.positive)
+        wide = np.zeros((1, len(self.labels)))
+        if m is not None:  # labels arrive in the order of the rows, so the codes of the model are the first of these
+            known = f if m.many else halves(f, self.labels.positive)
+            wide[:, : known.shape[1]] = known
+            seen = seen if m.many else (seen + 1) // 2
+        return Progress(wide, y, True, seen)
+
+    def finish(self, stream: Stream) -> None:
+        """Learn what was still to come."""
+        while self.pending:
+            self._learn(self.pending.popleft()[1], stream)
+
+    # ---- what is noted -----------------------------------------------------------------------------------------------
+    def mark(self) -> None:
+        """Note a point of the curves."""
+        nonzeros, vectors, _ = sizes(self.learner)
+        m = self.learner.__dict__.get("_m")
+        now = self.figures.now()
+        self.points.append(
+            {
+                "examples": self.examples,
+                **now,
+                "nonzeros": nonzeros,
+                "support_vectors": vectors,
+                "mistakes": getattr(self.figures, "mistakes", None),
+                "updates": 0 if m is None else self.learner.n_updates_,
+                "cumulative": float(self.cumulative[0]),
+                "squared": float(self.cumulative[1]),
+            }
+        )
+
+    def result(self) -> dict[str, Any]:
+        """Return the object of this learner in a report."""
+        nonzeros, vectors, size = sizes(self.learner)
+        m = self.learner.__dict__.get("_m")
+        values = (self.labels if self.settings.delay else m.labels).values if m is not None and m.labels is not None else None
+        found = self.figures.to_dict(values)
+        curve = {k: [p[k] for p in self.points] for k in self.points[0]} if self.points else {}
+        kept = (
+            "examples",
+            "error",
+            "loss",
+            "window_error",
+            "window_loss",
+            "faded_error",
+            "faded_loss",
+            "nonzeros",
+            "support_vectors",
+        )
+        return {
+            "model": self.learner.name,
+            "label": self.label,
+            "params": self.learner.get_params(),
+            "mistakes": None,
+            "error": None,
+            **found,
+            "updates": 0 if m is None else self.learner.n_updates_,
+            "nonzeros": nonzeros,
+            "support_vectors": vectors,
+            "bytes": size,
+            "seconds": self.seconds,
+            "examples_per_second": self.examples / self.seconds if self.seconds else None,
+            "curve": {k: v for k, v in curve.items() if k in kept and any(x is not None for x in v)},
+            "drifts": self.drifts,
+            "regret": None,
+        }
+
+
+def suited(y: Any, learner: Learner) -> Any:
+    """Return labels as this learner takes them: whole numbers as such for a classifier, numbers for a regressor."""
+    if y is None:
+        raise ValueError("the source has no labels: name the column with target, or use predict")
+    if learner.task != "classification":
+        if isinstance(y, Coded):
+            raise ValueError(f"{learner.name} needs numbers for targets, and these are names such as {y.values[0]!r}")
+        return y
+    if isinstance(y, np.ndarray) and y.dtype.kind == "f" and (y == np.floor(y)).all():
+        return y.astype(np.int64)
+    return y
+
+
+def sizes(learner: Learner) -> tuple[int | None, int | None, int]:
+    """Return the non-zero weights, the rows kept, and the bytes of the state."""
+    m = learner.__dict__.get("_m")
+    if m is None:
+        return 0, None, 0
+    size = sum(a.nbytes for _, slot, a in leaves(m.spec, m.state) if not slot.scratch)
+    kept = int(m.state[0].size[0]) if isinstance(m.state[0], Voted) else None
+    return None if kept is not None else int(np.count_nonzero(m.weights())), kept, size

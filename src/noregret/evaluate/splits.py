@@ -1,0 +1,216 @@
+"""Rows in other orders and other shares: replays, permutations, hold-out files, validation, folds."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..core.features import Features
+from ..core.inputs import Rows
+from ..core.labels import Coded, Labels
+from ..core.learner import Learner
+from ..core.rounds import SEEN
+from ..streams.batch import Batch
+from ..streams.stream import Stream, cut, taken
+from ..tasks.classification import Classifier
+from ..transforms.front import Front
+from .figures import ClassFigures, RealFigures
+from .passes import Pass, Watch, held, run_pass
+from .run import Run, suited
+
+KEPT = 1 << 28  # bytes of rows that are kept for a second pass instead of being read again
+CHUNK = 1 << 14  # rows of a chunk made in memory
+
+
+class Replay(Stream):
+    """A stream whose rows are kept while they fit in memory, so that later passes need not read them again."""
+
+    def __init__(self, opened: Stream) -> None:
+        super().__init__(opened.reader, opened.front)
+        self.opened = opened
+        self.kept: list[Batch] | None = []
+        self.whole = False
+
+    @property
+    def held(self) -> bool:
+        """Whether all rows of the first pass are in memory."""
+        return self.kept is not None and self.whole
+
+    def chunks(self, *args: Any, **kwargs: Any) -> Iterator[Batch]:
+        """Yield the rows, from memory when they are there."""
+        if self.held:
+            yield from self.kept or ()
+            return
+        self.kept, size = [], 0
+        try:
+            for batch in self.opened.chunks():
+                self.front = self.opened.front
+                if self.kept is not None:
+                    size += sum(a.nbytes for a in batch.data.arrays)
+                    self.kept.append(batch)
+                    self.kept = self.kept if size <= KEPT else None
+                yield batch
+        finally:  # a pass may end before the source does
+            self.whole = True
+
+
+class Held(Stream):
+    """Rows in memory, of a stream that says what their features are."""
+
+    def __init__(self, opened: Stream, batch: Batch) -> None:
+        super().__init__(opened.reader, opened.front)
+        self.opened = opened
+        self.batch = batch
+
+    def chunks(self, *args: Any, **kwargs: Any) -> Iterator[Batch]:
+        """Yield them."""
+        for a in range(0, self.batch.data.n, CHUNK):
+            yield cut(self.batch, a, min(a + CHUNK, self.batch.data.n))
+
+    def features(self, rows: Rows, bias: bool) -> Features:
+        """Return what the stream would."""
+        return self.opened.features(rows, bias)
+
+
+# ---- permutations ----------------------------------------------------------------------------------------------------
+def permuted(
+    opened: Stream, runs: Sequence[Run], permutations: int, seed: int, watch: Watch | None
+) -> tuple[list[dict[str, Any]], Pass]:
+    """Take the rows in several random orders; return means over them, with their spread and a paired test against the best."""
+    if not permutations >= 2:
+        raise ValueError(f"permutations must be at least 2, got {permutations!r}")
+    batch = held(opened)
+    rng = np.random.default_rng(seed)
+    rounds = []
+    for _ in range(permutations):
+        again = [run if run.failed else Run(run.learner.clone(), run.label, run.settings) for run in runs]
+        found = run_pass(Held(opened, taken(batch, rng.permutation(batch.data.n))), again, watch=watch)
+        rounds.append([{} if run.failed else run.result() for run in again])
+        for run, other in zip(runs, again, strict=True):
+            run.failed, run.learner = other.failed, other.learner
+    results = [{} if run.failed else mean([r[i] for r in rounds]) for i, run in enumerate(runs)]
+    test([r for r in results if r], [[r[i] for r in rounds] for i, run in enumerate(runs) if not run.failed])
+    return results, found
+
+
+def mean(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the mean of what several orders gave; what is no number is taken from the first."""
+
+    def middle(values: Sequence[Any]) -> Any:
+        first = values[0]
+        if isinstance(first, dict):
+            return {k: middle([v.get(k) for v in values]) for k in first}
+        if isinstance(first, (int, float)) and not isinstance(first, bool) and None not in values:
+            return float(np.mean(values))
+        if isinstance(first, list) and all(isinstance(v, list) and len(v) == len(first) for v in values):
+            return [middle(column) for column in zip(*values, strict=True)]
+        return first
+
+    apart = ("model", "label", "params", "confusion", "drifts", "regret", "examples")
+    return {k: found[0][k] if k in apart else middle([r[k] for r in found]) for k in found[0]}
+
+
+def test(results: Sequence[dict[str, Any]], rounds: Sequence[Sequence[dict[str, Any]]]) -> None:
+    """Add the spread of the error, or of the loss, and the p-value of Student's paired test against the best."""
+    from scipy.stats import ttest_rel
+
+    name = "error" if results[0]["error"] is not None else "loss"
+
+    def figure(result: dict[str, Any]) -> float:
+        return float(result["error"] if name == "error" else next(iter(result["losses"].values())))
+
+    values = np.array([[figure(r) for r in runs] for runs in rounds])
+    best = int(np.argmin(values.mean(1)))
+    for i, result in enumerate(results):
+        apart = values[i] - values[best]
+        p = (
+            None
+            if i == best
+            else 1.0
+            if not apart.any()
+            else 0.0
+            if apart.std() == 0.0
+            else float(ttest_rel(values[i], values[best]).pvalue)
+        )
+        spread = [float(values[i].mean()), float(values[i].std(ddof=1))]
+        result["spread"] = {name: spread, "per_permutation": values[i].tolist(), "p_value": p}
+
+
+# ---- rows that are answered only -------------------------------------------------------------------------------------
+def scored(learner: Learner, source: Stream, front: Front | None, skip: int = 0) -> dict[str, Any]:
+    """Return the figures of answers to rows that are not learned from."""
+    figures: Any = ClassFigures() if learner.task == "classification" else RealFigures()
+    table = Labels()
+    if learner._m.labels is not None:
+        table = copy.deepcopy(learner._m.labels)
+    seen = 0
+    for batch in source.chunks(front=front, learn=False):
+        a = min(batch.data.n, max(0, skip - seen))
+        seen += batch.data.n
+        if a < batch.data.n:
+            add_scores(figures, learner, cut(batch, a, batch.data.n), table)
+    found = figures.to_dict(table.values or None)
+    return {k: found[k] for k in ("examples", "mistakes", "error", "losses", "metrics", "confusion") if k in found}
+
+
+def add_scores(figures: Any, learner: Learner, batch: Batch, table: Labels) -> None:
+    """Add the answers to some rows."""
+    y = suited(batch.y, learner)
+    f = learner._score_rows(batch.data)
+    if not isinstance(learner, Classifier):
+        figures.add(y, f[:, 0], batch.c)
+        return
+    table.declared = False
+    table.extend(table.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
+    codes = codes_of(y, table)
+    m = learner._m
+    assert m.labels is not None
+    said = learner._picked(m, f)
+    known = len(m.labels)
+    if m.many and len(table) > known:
+        f = np.hstack([f, np.zeros((len(f), len(table) - known))])
+    figures.positive = m.labels.positive
+    figures.add(codes, said, f, batch.c, np.full(len(codes), int(m.tally[SEEN]) if m.many else 2))
+
+
+def codes_of(y: Any, labels: Labels) -> np.ndarray:
+    """Return labels as the codes of a table that has them all."""
+    if isinstance(y, Coded):
+        return np.array([labels.index.get(v, -1) for v in y.values], np.int64)[y.codes]
+    values, inverse = np.unique(y, return_inverse=True)
+    return np.array([labels.index.get(v, -1) for v in values.tolist()], np.int64)[inverse]
+
+
+def training_part(opened: Stream, share: float, limit: int | None) -> int:
+    """Return how many rows come before the last share of them."""
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"validation is the share of rows kept from learning, between 0 and 1, got {share!r}")
+    n = sum(batch.data.n for batch in opened.chunks())
+    n = n if limit is None else min(n, limit)
+    part = n - round(share * n)
+    if not 0 < part < n:
+        raise ValueError(f"{n} rows are too few to keep a share of {share:g} from learning")
+    return part
+
+
+def fold(opened: Stream, going: Sequence[tuple[Run, dict[str, Any]]], folds: int, limit: int | None) -> None:
+    """Cross-validate: blocks of consecutive rows, each answered by a learner that learned the others, in order."""
+    batch = held(opened)
+    n = batch.data.n if limit is None else min(limit, batch.data.n)
+    if not 2 <= folds <= n:
+        raise ValueError(f"folds must be from 2 to the number of rows, {n}; got {folds!r}")
+    edges = np.linspace(0, n, folds + 1).astype(int).tolist()
+    for run, result in going:
+        errors = []
+        for a, b in pairwise(edges):
+            learner = run.learner.clone()
+            rest = taken(batch, np.concatenate([np.arange(a), np.arange(b, n)]))
+            bias = bool(getattr(learner, "fit_intercept", False))
+            learner._learn_rows(rest.data, suited(rest.y, learner), rest.c, opened.features(rest.data, bias))
+            found = scored(learner, Held(opened, cut(batch, a, b)), None)
+            errors.append(found["error"] if found.get("error") is not None else next(iter(found["losses"].values())))
+        result["folds"] = {"values": errors, "mean": float(np.mean(errors)), "sd": float(np.std(errors, ddof=1))}

@@ -1,0 +1,322 @@
+"""Studies: one learner, several, or a grid of settings of one, in one pass over a stream."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.inputs import Rows
+from ..core.labels import Coded, Labels
+from ..core.learner import Learner
+from ..registry import learner as by_name
+from ..streams.stream import Stream, stream
+from ..transforms.pipeline import Pipeline
+from . import splits
+from .passes import Pass, Watch, parts, run_pass
+from .regret import hindsight, want_of
+from .regret import report as regret_report
+from .report import Report
+from .run import Run, Settings, suited
+
+DOZEN = {
+    "classification": (
+        "perceptron", "averaged_perceptron", "pa", "pa1", "pa1:average=true", "pa2", "alma", "romma", "aromma", "ogd",
+        "ogd:loss=log", "mirror_descent",
+    ),
+    "regression": (
+        "pa_regressor", "pa1_regressor", "pa2_regressor", "ogd_regressor", "ogd_regressor:loss=absolute", "eg_pm_regressor",
+        "mirror_descent_regressor", "norma_regressor",
+    ),
+}  # fmt: skip
+FEW = 50  # different whole numbers in the first rows that are still taken for classes
+
+
+# ---- naming learners -------------------------------------------------------------------------------------------------
+def read_value(text: str) -> Any:
+    """Return the value a user wrote: true, false, none, a number, or text."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def made(model: Any) -> Learner | Pipeline:
+    """Return a learner from a name, from "name:C=0.1,average=true", or as it is."""
+    if isinstance(model, (Learner, Pipeline)):
+        return model
+    if not isinstance(model, str):
+        raise TypeError(f"expected a learner or its name, got {model!r}")
+    name, _, rest = model.partition(":")
+    settings = dict(part.partition("=")[::2] for part in rest.split(",")) if rest else {}
+    return by_name(name.strip(), **{k.strip(): read_value(v.strip()) for k, v in settings.items()})
+
+
+def titled(model: Learner) -> str:
+    """Return a short name that tells this learner from others: its settings that are not defaults."""
+    changed = (f"{k}={v}" for k, v in model.get_params().items() if repr(v) != repr(model.defaults[k]))
+    return " ".join([model.name, *changed])
+
+
+# ---- the three studies -----------------------------------------------------------------------------------------------
+def evaluate(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
+    """Let one learner answer and then learn each example, in one pass; return the report.
+
+    The learner itself learns: afterwards it can be saved. Options: see `compare`, and `stream` for those of the source.
+
+    >>> import noregret as nr
+    >>> m = nr.PA1(C=0.1)
+    >>> report = nr.evaluate("synthetic:linear?n=2000&d=10&seed=1", m)
+    >>> report.learners[0]["examples"], m.n_seen_
+    (2000, 2000)
+    """
+    plan = Plan(options)
+    chosen = made(model)
+    front = chosen.front if isinstance(chosen, Pipeline) else None
+    opened = stream(source, y, **plan.source, **({"front": front} if front is not None else {}))
+    learner = chosen.learner if isinstance(chosen, Pipeline) else chosen
+    report = plan.study("evaluate", opened, [Run(learner, titled(learner), plan.settings)])
+    if isinstance(chosen, Pipeline) and opened.front is not None:
+        chosen._front = opened.front
+    return report
+
+
+def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **options: Any) -> Report:
+    """Let several learners take the same stream, read once; return the report, with the best first.
+
+    `models` are names, names with settings ("pa1:C=0.1"), or learners (clones of which learn); by default a dozen for the task.
+
+    Options: `window` (rows of a sliding window), `fading` (factor of faded averages), `delay` (labels come so many rows later, or
+    so much later by the `time` column), `drift` ("adwin", "ddm", "eddm", "page_hinkley"), `on_drift` ("none", "reset", "reset-rate"),
+    `holdout` (another source, answered at the end without learning), `regret` (True, False, or None: when the rows fit in memory),
+    `radius` and `tolerance` of the comparator, `permutations` and `seed`, `limit` (rows), `sort` (the figure that decides).
+    All others are options of `stream`.
+
+    >>> import noregret as nr
+    >>> report = nr.compare("synthetic:linear?n=2000&d=10&seed=1", ["perceptron", "pa1:C=0.1"])
+    >>> len(report.learners), report.winner
+    (2, 'pa1 C=0.1')
+    """
+    plan = Plan(options)
+    opened = stream(source, y, **plan.source)
+    if models is None:
+        models = DOZEN[task_of(opened)]
+    found = [made(m) for m in ([models] if isinstance(models, (str, Learner)) else models)]
+    if not found:
+        raise ValueError("there are no learners to compare")
+    learners = [bare(m).clone() for m in found]
+    one_task(learners)
+    titles = distinct_titles(learners)
+    runs = [Run(m, title, plan.settings) for m, title in zip(learners, titles, strict=True)]
+    return plan.study("compare", opened, runs)
+
+
+def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
+    """Let a grid of settings of one learner take the stream in one pass; return the report, with the best first.
+
+    A parameter of the learner given as a list is swept, one value is set. Besides the options of `compare`: `folds` (blocks of
+    consecutive rows, each answered by a learner of the others) and `validation` (the last share of the rows answered without learning) choose by those.
+
+    >>> import noregret as nr
+    >>> report = nr.sweep("synthetic:linear?n=2000&d=10&seed=1", "pa1", C=[0.01, 0.1, 1.0])
+    >>> [m["params"]["C"] for m in report.learners]
+    [0.01, 0.1, 1.0]
+    """
+    base = bare(made(model))
+    grid = {k: listed(options.pop(k)) for k in list(options) if k in base.defaults and k != "hash_bits"}
+    if not any(len(v) > 1 for v in grid.values()):
+        raise ValueError(f"a sweep needs a list of values for at least one parameter of {base.name}: {', '.join(base.defaults)}")
+    plan = Plan(options)
+    settings = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    learners = [base.clone().set_params(**s) for s in settings]
+    swept = [k for k, v in grid.items() if len(v) > 1]
+    titles = [" ".join([base.name, *(f"{k}={s[k]}" for k in swept)]) for s in settings]
+    opened = stream(source, y, **plan.source)
+    runs = [Run(m, title, plan.settings) for m, title in zip(learners, titles, strict=True)]
+    report = plan.study("sweep", opened, runs)
+    by_title = dict(zip(titles, settings, strict=True))
+    for found in report.learners:
+        found["setting"] = {k: by_title[found["label"]][k] for k in swept}
+    report.data["swept"] = {k: grid[k] for k in swept}
+    report.data["passes"] = saved_passes(report)
+    return report
+
+
+def saved_passes(report: Report) -> dict[str, float]:
+    """Return the seconds of one pass for all, of a pass for each, and their ratio."""
+    reading, learning = report.data["seconds_reading"], [m["seconds"] for m in report.learners]
+    together, apart = reading + sum(learning), reading * len(learning) + sum(learning)
+    return {"together": together, "apart": apart, "ratio": apart / together if together else 1.0}
+
+
+def listed(value: Any) -> list[Any]:
+    """Return the values of one parameter of a grid."""
+    return list(value) if isinstance(value, (list, tuple, range, np.ndarray)) else [value]
+
+
+def bare(model: Learner | Pipeline) -> Learner:
+    """Return the learner; features of several learners are made once, from the options of the source."""
+    if isinstance(model, Pipeline):
+        raise TypeError(
+            "learners that are compared share their features: give scale, normalize, hash_bits and roles as options instead"
+        )
+    return model
+
+
+def one_task(learners: Sequence[Learner]) -> None:
+    """Refuse learners of different tasks."""
+    tasks = {m.task for m in learners}
+    if len(tasks) > 1:
+        raise ValueError(f"these learners cannot be compared on one stream, they are for {' and '.join(sorted(tasks))}")
+
+
+def distinct_titles(learners: Sequence[Learner]) -> list[str]:
+    """Return a different name for each."""
+    titles, count = [titled(m) for m in learners], {}
+    for i, title in enumerate(titles):
+        count[title] = count.get(title, 0) + 1
+        titles[i] = title if count[title] == 1 else f"{title} ({count[title]})"
+    return titles
+
+
+def task_of(opened: Stream) -> str:
+    """Return the task that the first rows of a source look like."""
+    if opened.reader.once:
+        raise ValueError("standard input is read once, and the learners depend on what is in it: name them")
+    batch = next(iter(opened.chunks()), None)
+    if batch is None or batch.y is None:
+        raise ValueError(f"{opened.name} has no {'examples' if batch is None else 'labels'}")
+    y = batch.y
+    whole = isinstance(y, Coded) or (y == np.floor(y)).all()
+    return "classification" if whole and (isinstance(y, Coded) or len(np.unique(y)) <= FEW) else "regression"
+
+
+# ---- how a study is done ---------------------------------------------------------------------------------------------
+class Plan:
+    """The options of a study, those of the source apart."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        given = dict(options)
+        watched = {k: given.pop(k) for k in ("window", "fading", "drift", "on_drift", "delay") if k in given}
+        self.settings = Settings(**{k: v for k, v in watched.items() if v is not None})
+        self.holdout = given.pop("holdout", None)
+        self.regret = given.pop("regret", None)
+        self.radius = given.pop("radius", None)
+        self.tolerance = given.pop("tolerance", 1e-3)
+        self.permutations = given.pop("permutations", None)
+        self.seed = given.pop("seed", 0)
+        self.limit = given.pop("limit", None)
+        self.sort = given.pop("sort", None)
+        self.folds = given.pop("folds", None)
+        self.validation = given.pop("validation", None)
+        self.watch: Watch | None = given.pop("watch", None)
+        self.source = given
+
+    def study(self, kind: str, opened: Stream, runs: list[Run]) -> Report:
+        """Do it."""
+        if self.permutations is not None:
+            results, found = splits.permuted(opened, runs, self.permutations, self.seed, self.watch)
+        else:
+            results, found = self.once(kind, opened, runs)
+        self.extra(opened, runs, results)
+        done = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
+        notes = [f"{run.label} could not take this stream: {run.failed}" for run in runs if run.failed is not None]
+        notes += found.notes
+        for _, result in done:
+            result["skipped"] = opened.skipped.count
+        data = about(opened, found, done[0][0])
+        real = done[0][0].learner.task == "regression"
+        decides = "folds" if self.folds else "validation" if self.validation else "rmse" if real else "error"
+        return Report(kind, data, [r for _, r in done], None, notes, self.sort or decides)
+
+    def once(self, kind: str, opened: Stream, runs: list[Run]) -> tuple[list[dict[str, Any]], Pass]:
+        """Take the stream once, in its own order."""
+        limit = self.limit
+        if self.validation is not None:
+            limit = splits.training_part(opened, self.validation, limit)
+        replay = None if self.regret is False or opened.reader.once else splits.Replay(opened)
+        found = run_pass(replay or opened, runs, limit=limit, strict=kind == "evaluate", watch=self.watch)
+        results = [run.result() if run.failed is None else {} for run in runs]
+        if replay is not None and (self.regret or replay.held):
+            add_regret(replay, runs, results, radius=self.radius, tolerance=self.tolerance, limit=limit)
+        elif replay is not None:
+            found.notes.append(
+                "regret was left out: the rows do not fit in memory, so it takes many passes over the source; ask for it"
+            )
+        return results, found
+
+    def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]]) -> None:
+        """Add what is found on rows that are not learned from."""
+        going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
+        if self.holdout is not None:
+            other = stream(self.holdout, **self.source)
+            for run, result in going:
+                result["holdout"] = splits.scored(run.learner, other, opened.front)
+        if self.validation is not None:
+            first = going[0][1]["examples"]
+            for run, result in going:
+                result["validation"] = splits.scored(run.learner, opened, opened.front, skip=first)
+        if self.folds is not None:
+            splits.fold(opened, going, self.folds, self.limit)
+
+
+def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
+    """Return what a report says about the data."""
+    m = run.learner._m
+    return {
+        **opened.about(),
+        "examples": found.examples,
+        "features": m.features.size - m.features.bias,
+        "classes": None if m.labels is None else len(m.labels),
+        "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
+        "seconds_reading": found.reading,
+        "true_drifts": [t for t in getattr(opened.reader, "drifts", []) if t < found.examples],
+    }
+
+
+# ---- regret ----------------------------------------------------------------------------------------------------------
+def add_regret(
+    replay: Stream,
+    runs: Sequence[Run],
+    results: Sequence[dict[str, Any]],
+    *,
+    radius: float | None,
+    tolerance: float,
+    limit: int | None,
+) -> None:
+    """Put the regret of every learner into its result: the best fixed models are found together, by passes over the rows."""
+    going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
+    first = going[0][0].learner
+    labels = first._m.labels
+    wants = {run.label: want_of(run.learner) for run, _ in going}
+    wants = {k: w if radius is None or w.radius is not None else w._replace(radius=radius) for k, w in wants.items()}
+    points = [p["examples"] for p in going[0][0].points]
+
+    def passes() -> Iterator[tuple[Rows, np.ndarray, np.ndarray | None]]:
+        for batch, _ in parts(replay, limit):
+            y = suited(batch.y, first)
+            yield batch.data, y if labels is None else signed(splits.codes_of(y, labels), labels), batch.c
+
+    best = hindsight(passes, wants.values(), classes=1 if labels is None else len(labels), points=points, tolerance=tolerance)
+    for run, result in going:
+        counts = {k: [p[name] for p in run.points] for k, name in COUNTS.items()}
+        why = "labels come late, and the theorem is for labels at once" if run.settings.delay else None
+        why = "the learner was changed where drift was found" if run.settings.on_drift != "none" and run.drifts else why
+        result["regret"] = regret_report(
+            run.learner, best[wants[run.label]], [p["cumulative"] for p in run.points], counts, why=why
+        )
+
+
+COUNTS = {"mistakes": "mistakes", "updates": "updates", "squared_hinge": "squared", "squared_tube": "squared"}
+
+
+def signed(codes: np.ndarray, labels: Labels) -> np.ndarray:
+    """Return codes, or the signs they stand for when there are two classes."""
+    return codes if len(labels) > 2 else np.where(codes == labels.positive, 1.0, -1.0)

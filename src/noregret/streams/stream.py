@@ -1,0 +1,242 @@
+"""A stream: a reader and, for tables, the front that makes features of columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..core.features import Columns, Features, Hashed, Numbers
+from ..core.inputs import Rows
+from ..core.labels import some
+from ..transforms.front import Front
+from ..transforms.scale import Normalize, Scale
+from ..transforms.table import Table
+from .batch import Batch, Position, Reader, Skipped
+
+ROLES = ("target", "weight", "id", "time", "numeric", "categorical", "text", "ignore", "cross", "ngrams", "chars", "names")
+
+
+class Stream:
+    """Examples in order, in as many passes as the source allows; each pass is the same.
+
+    A pass without a front given begins with a fresh one, so running statistics and the numbering of names are those of the pass.
+    """
+
+    def __init__(self, reader: Reader, front: Front | None = None) -> None:
+        self.reader = reader
+        self.front = front
+        self.passes = 0
+
+    @property
+    def name(self) -> str:
+        """What the user called it."""
+        return self.reader.name
+
+    @property
+    def kind(self) -> str:
+        """The format."""
+        return self.reader.kind
+
+    @property
+    def skipped(self) -> Skipped:
+        """Bad rows left out in the last pass."""
+        return self.reader.skipped
+
+    def chunks(self, position: Position | None = None, front: Front | None = None, learn: bool = True) -> Iterator[Batch]:
+        """Yield batches whose data are Rows. A front given goes on learning, or with learn=False stays as it is."""
+        if self.reader.once and self.passes:
+            raise ValueError(f"{self.name} can be read only once: write it to a file first")
+        self.passes += 1
+        if front is None and self.front is not None:
+            front = self.front = self.front.fresh()
+        for batch in self.reader.batches(position):
+            yield batch if front is None else front.batch(batch, learn)
+
+    def features(self, rows: Rows, bias: bool) -> Features:
+        """Return the table of features of a model that begins with these rows."""
+        if self.front is not None and self.front.table is not None:
+            return self.front.features(bias)
+        if self.reader.hash_bits is not None:
+            return Hashed(self.reader.hash_bits, bias)
+        return Columns(rows.width, bias, rows.names) if rows.layout == "dense" else Numbers(bias)
+
+    def about(self) -> dict[str, Any]:
+        """Return what a report says about the source."""
+        size = self.reader.size if self.reader.unit == "bytes" else None
+        return {"name": self.name, "kind": self.kind, "bytes": size}
+
+
+def cut(batch: Batch, a: int, b: int) -> Batch:
+    """Return rows a to b of a batch whose data are Rows."""
+    if a == 0 and b == batch.data.n:
+        return batch
+    part = slice(a, b)
+    c, ids, times = (None if v is None else v[part] for v in (batch.c, batch.ids, batch.times))
+    y = None if batch.y is None else some(batch.y, part)
+    return batch._replace(data=batch.data.cut(a, b), y=y, c=c, ids=ids, times=times)
+
+
+def taken(batch: Batch, rows: np.ndarray) -> Batch:
+    """Return some rows of a batch, in the order asked for."""
+    c, ids, times = (None if v is None else np.asarray(v)[rows] for v in (batch.c, batch.ids, batch.times))
+    y = None if batch.y is None else some(batch.y, rows)
+    return batch._replace(data=batch.data.take(rows), y=y, c=c, ids=ids, times=times)
+
+
+# ---- opening ---------------------------------------------------------------------------------------------------------
+def stream(
+    source: Any,
+    y: Any = None,
+    *,
+    format: str | None = None,  # noqa: A002
+    front: Front | None = None,
+    hash_bits: int | None = None,
+    scale: bool = False,
+    normalize: str | None = None,
+    on_bad: str = "stop",
+    threads: int = 2,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    **roles: Any,
+) -> Stream:
+    """Return a source as a Stream.
+
+    `source` is a path, a glob, a list of these, "-" for standard input, "synthetic:NAME?option=value", an array, sparse matrix or
+    frame (with labels in `y`, or in its column `target`), or a list of (dict, label). Formats are known by name or by their first
+    bytes: svmlight, vw, csv, tsv, jsonl, parquet, arff, npz.
+
+    For tables: `target`, `weight`, `id` and `time` name columns; `numeric`, `categorical`, `text` and `ignore` say what the others
+    are (by default numbers are numeric and text is a category), `cross` adds products of columns, `ngrams` runs of words.
+    `hash_bits` folds features into 2^hash_bits places, `scale` standardises them as they come, `normalize` brings rows to length 1.
+    """
+    if isinstance(source, Stream):
+        return source
+    if unknown := set(roles) - set(ROLES):
+        raise TypeError(f"stream() has no option {sorted(unknown)[0]!r}; for tables there are {', '.join(ROLES)}")
+    if on_bad not in ("stop", "skip"):
+        raise ValueError(f"on_bad must be 'stop' or 'skip', got {on_bad!r}")
+    given = {k: v for k, v in roles.items() if v not in (None, (), [])}
+    reader = open_reader(source, y, format, hash_bits, on_bad, threads, header, delimiter)
+    tabular = reader.kind in TABLES
+    if given and not tabular:
+        raise ValueError(f"{reader.name} is {reader.kind}, which has no named columns: {sorted(given)[0]!r} is for tables")
+    if front is None:
+        table = Table(**given, hash_bits=hash_bits) if tabular else None
+        maps = (*([Scale()] if scale else []), *([Normalize(normalize)] if normalize else []))
+        front = Front(table, maps) if table is not None or maps else None
+    return Stream(reader, front)
+
+
+TABLES = ("csv", "tsv", "jsonl", "parquet", "arff", "frame", "records")
+SUFFIXES = {
+    "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight", "vw": "vw", "csv": "csv", "tsv": "tsv", "tab": "tsv",
+    "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl", "parquet": "parquet", "pq": "parquet", "arff": "arff", "npz": "npz",
+    "npy": "npz",
+}  # fmt: skip
+FORMATS = sorted(set(SUFFIXES.values()))
+
+
+def open_reader(
+    source: Any,
+    y: Any,
+    format: str | None,  # noqa: A002
+    hash_bits: int | None,
+    on_bad: str,
+    threads: int,
+    header: Any,
+    delimiter: Any,
+) -> Reader:
+    """Return the reader of a source."""
+    if isinstance(source, Reader):
+        return source
+    if isinstance(source, str) and source.startswith("synthetic:"):
+        from .synthetic import from_url
+
+        return from_url(source)
+    if not is_path(source):
+        from .arrays import in_memory
+
+        return in_memory(source, y)
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    kind = format or known_format(source)
+    if kind in ("svmlight", "vw"):
+        from .svmlight import SvmlightReader
+        from .vw import VwReader
+
+        if kind == "vw":
+            return VwReader(source, on_bad=on_bad, threads=threads, hash_bits=18 if hash_bits is None else hash_bits)
+        return SvmlightReader(source, on_bad=on_bad, threads=threads, hash_bits=hash_bits)
+    from . import arff, arrays, tables
+
+    if kind == "npz":
+        return arrays.ArraysReader(source)
+    if kind == "arff":
+        return arff.ArffReader(source, on_bad=on_bad)
+    if kind == "parquet":
+        return tables.ParquetReader(source)
+    if kind == "jsonl":
+        return tables.JsonReader(source, on_bad=on_bad)
+    return tables.CsvReader(source, kind=kind, on_bad=on_bad, header=header, delimiter=delimiter)
+
+
+def is_path(source: Any) -> bool:
+    """Return whether a source names files."""
+    if isinstance(source, (list, tuple)):
+        return len(source) > 0 and all(isinstance(s, (str, os.PathLike)) for s in source)
+    return isinstance(source, (str, os.PathLike))
+
+
+def known_format(source: Any) -> str:
+    """Return the format of files by the name of the first, or by how it begins."""
+    from .source import expand, open_bytes
+
+    if source == "-":
+        raise ValueError(f"standard input has no name to tell its format: give one of {', '.join(FORMATS)}")
+    paths = expand(source)
+    name = os.path.basename(paths[0])
+    for suffix in (".gz", ".zst", ".zstd", ".bz2"):
+        name = name.removesuffix(suffix)
+    ending = name.rpartition(".")[2].lower() if "." in name else ""
+    if ending in SUFFIXES:
+        return SUFFIXES[ending]
+    if os.path.isdir(paths[0]):
+        return "parquet"
+    with open_bytes(paths[0]) as f:
+        return sniffed(f.read(1 << 16), paths[0])
+
+
+def sniffed(head: bytes, path: str) -> str:
+    """Return the format that a file begins like."""
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"PK\x03\x04", b"\x93NUMPY")):
+        return "npz"
+    lines = [line for line in head.decode("utf-8", "replace").lstrip("\ufeff").splitlines() if line.strip()]
+    first = lines[0].strip() if lines else ""
+    if first.startswith("{"):
+        return "jsonl"
+    if any(line.lower().startswith(("@relation", "@attribute")) for line in lines[:100]):
+        return "arff"
+    if "|" in first and first.partition("|")[2] and "," not in first.partition("|")[0]:
+        return "vw"
+    tokens = first.partition("#")[0].split()
+    if len(tokens) > 1 and all(number(t.partition(":")[2]) and ":" in t for t in tokens[1:]) and number(tokens[0]):
+        return "svmlight"
+    if "\t" in first:
+        return "tsv"
+    if "," in first or ";" in first:
+        return "csv"
+    raise ValueError(f"{path}: cannot tell its format from its name or its beginning: give one of {', '.join(FORMATS)}")
+
+
+def number(text: str) -> bool:
+    """Return whether a text is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
