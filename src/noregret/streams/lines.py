@@ -1,0 +1,439 @@
+"""A pass over text files: blocks of whole lines, parsed ahead by threads, given in order.
+
+Plain files are mapped into memory, and the pages of a block are let go once it is parsed, so memory stays flat; anything else is
+read forward, the unfinished last line carried over. What a pass gives does not depend on the size of blocks or on threads.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import select
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from functools import cache
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import engine
+from ..core.inputs import Rows
+from .batch import BadRow, Batch, Position, Reader, Skipped
+from .numbers import PAD
+from .source import STDIN, ByteStream, Source, compression, expand, is_regular, open_bytes, total_size
+
+IGNORED, REQUIRED, ABSENT = 0, 1, 2  # labels: read past if there, on every line, on no line
+KEPT_BAD = Skipped.KEPT
+BOM = b"\xef\xbb\xbf"
+PAGE = mmap.PAGESIZE
+
+
+class Block(NamedTuple):
+    """Whole lines of one file: text[start:end], the last byte a newline, and PAD readable bytes after it."""
+
+    text: np.ndarray
+    start: int
+    end: int
+    file: int
+    offset: int  # of text[0] in the unpacked file
+    stop: int  # where the next block begins in the unpacked file
+    taken: int  # bytes of all files on disk up to there
+    labelled: int
+    release: Callable[[], None]
+
+
+class Parsed(NamedTuple):
+    """What a parser made of a block."""
+
+    data: Rows
+    y: np.ndarray | None
+    c: np.ndarray | None
+    ids: Any
+    lines: int
+    used: int  # bytes from the start of the block: all, or up to a bad line
+    bad: list[tuple[int, int, str, str]]  # of the first few: line in the block, column, expected, found
+    faults: int
+
+
+@cache
+def _kernel(fn: Any, interpreting: bool) -> Any:
+    return np.errstate(all="ignore")(fn) if interpreting else engine.compiled(fn)
+
+
+def call(fn: Any, *args: Any) -> Any:
+    """Run a kernel, compiled or interpreted."""
+    return _kernel(fn, engine.interpreting())(*args)
+
+
+def note_bad(bad: Any, k: Any, line: Any, begin: Any, at: Any, fault: Any) -> None:
+    """Note, in a kernel, a bad line: which, where it begins, where it goes wrong and how."""
+    if k < KEPT_BAD:
+        bad[k, 0] = line
+        bad[k, 1] = begin
+        bad[k, 2] = at
+        bad[k, 3] = fault
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+class Cut(NamedTuple):
+    """Whole lines, where they end with the newline, how many bytes of the file they are, and what lets them go."""
+
+    text: np.ndarray
+    end: int
+    size: int
+    release: Callable[[], None]
+
+
+def _nothing() -> None:
+    pass
+
+
+class Mapped:
+    """A plain file, mapped into memory."""
+
+    def __init__(self, path: str, offset: int) -> None:
+        self.path, self.at = path, offset
+        self.file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed by `close`)
+        self.size = self.now()
+        if offset > self.size:
+            self.file.close()
+            raise shrunk(path, offset, self.size)
+        self.map = mmap.mmap(self.file.fileno(), self.size, access=mmap.ACCESS_READ) if self.size else None
+        if self.map is not None:
+            self.text = np.frombuffer(self.map, np.uint8)
+            if hasattr(self.map, "madvise"):
+                self.map.madvise(mmap.MADV_SEQUENTIAL)
+
+    def now(self) -> int:
+        """Return the size the file has now."""
+        return os.fstat(self.file.fileno()).st_size
+
+    @property
+    def consumed(self) -> int:
+        """Bytes read so far."""
+        return self.at
+
+    def block(self, size: int) -> Cut | None:
+        """Return the next lines."""
+        if self.map is None or self.at == self.size:
+            return None
+        if self.now() < self.size:  # touching what is gone would end the process
+            raise shrunk(self.path, self.size, self.now())
+        a, b = self.at, min(self.at + size, self.size)
+        if b < self.size:
+            b = self.map.find(b"\n", b - 1) + 1 or self.size
+        self.at = b
+        if self.size - b >= PAD:
+            return Cut(self.text[a : b + PAD], b - a, b - a, lambda: self.release(a, b))
+        return Cut(*padded(self.map[a:b], b - a), b - a, _nothing)
+
+    def release(self, a: int, b: int) -> None:
+        """Let go of the pages of a block that is parsed."""
+        if self.map is not None and hasattr(self.map, "madvise"):
+            a -= a % PAGE
+            self.map.madvise(mmap.MADV_DONTNEED, a, b - a)
+
+    def close(self) -> None:
+        """Let go of the file; it is unmapped when the last block is."""
+        self.map = None
+        self.file.close()
+
+
+class Flowing:
+    """A compressed file or standard input, read forward."""
+
+    def __init__(self, path: str, offset: int) -> None:
+        self.path = path
+        self.stream: ByteStream = open_bytes(path)
+        self.carried = b""
+        self.ended = False
+        room = memoryview(bytearray(min(offset, 1 << 20)))
+        left = offset
+        while left:
+            n = self.stream.readinto(room[: min(left, len(room))])
+            if n == 0:
+                raise shrunk(path, offset, offset - left)
+            left -= n
+
+    @property
+    def consumed(self) -> int:
+        """Bytes taken from the file so far."""
+        return self.stream.consumed
+
+    def block(self, size: int) -> Cut | None:
+        """Return the next lines."""
+        while not self.ended:
+            have = len(self.carried)
+            room = bytearray(have + max(size, have) + 1 + PAD)
+            room[:have] = self.carried
+            used = self.fill(memoryview(room)[: len(room) - 1 - PAD], have)
+            whole = used if self.ended else room.rfind(b"\n", 0, used) + 1
+            self.carried = bytes(memoryview(room)[whole:used])
+            if whole:
+                return Cut(*padded(room, whole), whole, _nothing)
+        return None
+
+    def fill(self, room: memoryview, used: int) -> int:
+        """Read until the room is full or, from a pipe, until nothing waits; return how much of it is used."""
+        while used < len(room):
+            n = self.stream.readinto(room[used:])
+            self.ended = n == 0
+            used += n
+            if self.ended or not self.waiting():
+                break
+        return used
+
+    def waiting(self) -> bool:
+        """Return whether more can be had at once: lines of a slow pipe are given as they come."""
+        if self.path != STDIN or not self.stream.plain:
+            return True
+        try:
+            return bool(select.select([self.stream], [], [], 0)[0])
+        except (OSError, ValueError):
+            return True
+
+    def close(self) -> None:
+        """Close the file."""
+        self.stream.close()
+
+
+def padded(content: Any, size: int) -> tuple[np.ndarray, int]:
+    """Return text with a newline at its end and room to read past it, and its length."""
+    text = np.zeros(size + 1 + PAD, np.uint8)
+    text[:size] = np.frombuffer(content, np.uint8, size)
+    end = size if size and text[size - 1] == 10 else size + 1
+    text[end - 1] = 10
+    text.flags.writeable = False  # one type for the compiler, mapped or not
+    return text, end
+
+
+def shrunk(path: str, expected: int, found: int) -> ValueError:
+    """Return the error of a file that is shorter than it was."""
+    return ValueError(f"{path}: expected at least {expected} bytes, found {found}: the file is not the one that was read before")
+
+
+# ---- a pass ----------------------------------------------------------------------------------------------------------
+class Pass:
+    """The blocks of several files in order; one caller at a time."""
+
+    def __init__(self, reader: TextReader, position: Position) -> None:
+        self.reader = reader
+        self.file, self.offset = position["file"], position["offset"]
+        self.labelled: int | None = {True: REQUIRED, False: IGNORED, None: position.get("labelled")}[reader.labelled]
+        self.open: Mapped | Flowing | None = None
+        sizes = [os.path.getsize(path) if is_regular(path) else 0 for path in reader.paths]
+        self.before = [sum(sizes[:i]) for i in range(len(sizes))]
+
+    def next(self) -> Block | None:
+        """Return the next block, None at the end."""
+        while self.file < len(self.reader.paths):
+            if self.open is None:
+                path = self.reader.paths[self.file]
+                plain = is_regular(path) and compression(path) is None
+                self.open = Mapped(path, self.offset) if plain else Flowing(path, self.offset)
+            got = self.open.block(self.reader.block)
+            if got is not None:
+                return self.block(*got)
+            self.open.close()
+            self.open, self.file, self.offset = None, self.file + 1, 0
+        return None
+
+    def block(self, text: np.ndarray, end: int, size: int, release: Callable[[], None]) -> Block:
+        """Return a block with its place."""
+        assert self.open is not None
+        start = len(BOM) if self.offset == 0 and text[: len(BOM)].tobytes() == BOM else 0
+        if self.labelled is None:
+            said = (self.reader.has_label(line) for line in text[start:end].tobytes().split(b"\n"))
+            first = next((x for x in said if x is not None), None)
+            self.labelled = None if first is None else REQUIRED if first else ABSENT
+        offset, self.offset = self.offset, self.offset + size
+        labelled = ABSENT if self.labelled is None else self.labelled
+        taken = self.before[self.file] + self.open.consumed
+        return Block(text, start, end, self.file, offset, self.offset, taken, labelled, release)
+
+    def close(self) -> None:
+        """Close the file that is open."""
+        if self.open is not None:
+            self.open.close()
+
+
+def ahead(take: Callable[[], Any], work: Callable[[], Callable[[Any], Any]], threads: int, wait: bool) -> Iterator[Any]:
+    """Yield what is made of each thing taken, in order; threads take and work ahead. `work()` prepares for one thread."""
+    free = threading.Semaphore(2 * threads + 1)
+    lock, over = threading.Lock(), threading.Event()
+    slots: SimpleQueue[Future[Any] | None] = SimpleQueue()
+
+    def run() -> None:
+        do = work()
+        while True:
+            free.acquire()
+            slot: Future[Any] = Future()
+            with lock:
+                if over.is_set():
+                    return
+                try:
+                    thing = take()
+                except BaseException as e:
+                    slot.set_exception(e)
+                    over.set()
+                    slots.put(slot)
+                    return
+                if thing is None:
+                    over.set()
+                slots.put(None if thing is None else slot)
+            if thing is None:
+                return
+            try:
+                slot.set_result((thing, do(thing)))
+            except BaseException as e:
+                slot.set_exception(e)
+
+    workers = [threading.Thread(target=run, daemon=True, name=f"noregret-parser-{i}") for i in range(threads)]
+    for worker in workers:
+        worker.start()
+    try:
+        while (slot := slots.get()) is not None:
+            yield slot.result()
+            free.release()
+    finally:
+        over.set()
+        free.release(threads)
+        for worker in workers if wait else ():
+            worker.join()
+
+
+# ---- the reader ------------------------------------------------------------------------------------------------------
+class TextReader(Reader):
+    """A reader of lines. A subclass says how a block is parsed.
+
+    `labelled=True` wants a label on every line; False reads past labels, y is None; None goes by the first example: all lines have
+    a label or none has. `on_bad="stop"` raises at the first bad line, after the rows before it; "skip" counts bad lines.
+    """
+
+    expected: dict[int, str]
+    room: Callable[[int], Any]
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        hash_bits: int | None = None,
+        on_bad: str = "stop",
+        threads: int = 2,
+        block: int = 1 << 21,
+        labelled: bool | None = True,
+    ) -> None:
+        super().__init__()
+        if on_bad not in ("stop", "skip"):
+            raise ValueError(f"on_bad must be 'stop' or 'skip', got {on_bad!r}")
+        for name, value in (("threads", threads), ("block", block)):
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+        if hash_bits is not None and not 1 <= hash_bits <= 31:
+            raise ValueError(f"hash_bits must be from 1 to 31, got {hash_bits!r}")
+        self.paths = expand(source)
+        self.name = source if isinstance(source, str) else ", ".join(self.paths)
+        self.size = total_size(self.paths)
+        self.once = STDIN in self.paths
+        self.hash_bits, self.stops, self.threads, self.block, self.labelled = hash_bits, on_bad == "stop", threads, block, labelled
+        self._passes = 0
+
+    def has_label(self, line: bytes) -> bool | None:
+        """Return whether a line has a label, None if it holds no example."""
+        raise NotImplementedError
+
+    def parse(self, block: Block, room: Any, labelled: int) -> Parsed:
+        """Parse a block."""
+        raise NotImplementedError
+
+    def bad_lines(self, block: Block, bad: np.ndarray, faults: int) -> list[tuple[int, int, str, str]]:
+        """Return the first bad lines in words."""
+        found = []
+        for line, begin, at, fault in bad[: min(faults, KEPT_BAD)].tolist():
+            text = block.text[begin : block.end].tobytes().partition(b"\n")[0]
+            found.append((line, at - begin + 1, self.expected[fault], token(text, at - begin)))
+        return found
+
+    def start(self, position: Position | None) -> Position:
+        """Return where a pass begins, checked."""
+        if position is None:
+            return {"file": 0, "path": self.paths[0], "offset": 0, "line": 0, "examples": 0, "skipped": 0}
+        file = position["file"]
+        if file >= len(self.paths) or self.paths[file] != position["path"]:
+            now = self.paths[file] if file < len(self.paths) else "no such file"
+            raise ValueError(f"the position is in file {file + 1}, {position['path']}; here that is {now}. Name the same files.")
+        return dict(position)
+
+    def batches(self, position: Position | None = None) -> Iterator[Batch]:
+        """Yield the examples in order."""
+        at = self.start(position)
+        if self.once and self._passes:
+            raise ValueError("standard input can be read only once; write it to a file for more passes")
+        self._passes += 1
+        self.skipped = Skipped()
+        self.skipped.count = at["skipped"]
+        self.read = 0
+        blocks = Pass(self, at)
+        results = ahead(blocks.next, self.parser, self.threads, wait=not self.once)
+        try:
+            yield from self.gather(results, blocks, at, fresh=position is None)
+        finally:
+            results.close()  # type: ignore[attr-defined]
+            blocks.close()
+
+    def parser(self) -> Callable[[Block], Parsed]:
+        """Return what parses blocks in one thread, with room of its own."""
+        room: Any = None
+
+        def parse(block: Block) -> Parsed:
+            nonlocal room
+            size = len(block.text)
+            if room is None or room.size < size:
+                room = type(self).room(max(size, self.block + self.block // 8))
+            parsed = self.parse(block, room, block.labelled)
+            block.release()
+            return parsed
+
+        return parse
+
+    def gather(self, results: Iterator[Any], blocks: Pass, at: Position, fresh: bool) -> Iterator[Batch]:
+        """Number lines and examples in order, and stop at bad lines or count them."""
+        empty = fresh
+        for block, parsed in results:
+            empty = False
+            if block.file != at["file"]:
+                at |= {"file": block.file, "path": self.paths[block.file], "line": 0}
+            bad = [BadRow(at["path"], at["line"] + line + 1, *rest) for line, *rest in parsed.bad]
+            stopped = bool(bad) and self.stops
+            if not stopped:
+                for row in bad:
+                    self.skipped.add(row)
+                self.skipped.count += parsed.faults - len(bad)
+            at["offset"] = block.offset + block.start + parsed.used if stopped else block.stop
+            at["line"] += parsed.lines
+            at["examples"] += parsed.data.n
+            at["skipped"] = self.skipped.count
+            if self.labelled is None:
+                at["labelled"] = block.labelled
+            self.read = block.taken
+            if parsed.data.n:
+                yield Batch(parsed.data, parsed.y, parsed.c, parsed.ids, None, dict(at))
+            if stopped:
+                raise bad[0]
+        if empty:
+            raise ValueError(f"{self.name} is empty; expected lines of {self.kind} text")
+
+
+def token(line: bytes, at: int) -> str:
+    """Return the word around a place of a line, as an error shows it."""
+    a = b = at
+    while a > 0 and not line[a - 1 : a].isspace():
+        a -= 1
+    while b < len(line) and not line[b : b + 1].isspace():
+        b += 1
+    if a == b:
+        return "the end of the line" if b >= len(line.rstrip()) else "a space"
+    shown = line[a : min(b, a + 40)].decode("utf-8", "replace")
+    return repr(shown) + ("..." if b > a + 40 else "")
