@@ -70,7 +70,7 @@ def truth(loss, f, y, epsilon=0.1):
 def test_terms_of_one_score(loss, width):
     rng = np.random.default_rng(1)
     f, y = 3 * rng.standard_normal(400), rng.standard_normal(400) if loss in REAL else rng.choice([-1.0, 1.0], 400)
-    value, soft, slope, dual, curve = smooth.ONE[loss](f, y, width, 0.1)
+    value, _, slope, dual, curve = smooth.ONE[loss](f, y, width, 0.1)
     assert np.allclose(value, truth(loss, f, y))
     h = 1e-6
     ahead, behind = (smooth.ONE[loss](f + s, y, width, 0.1) for s in (h, -h))
@@ -86,7 +86,7 @@ def test_terms_of_one_score(loss, width):
 def test_terms_of_many_scores(loss, width):
     rng = np.random.default_rng(2)
     f, y = 2 * rng.standard_normal((300, 4)), rng.integers(0, 4, 300)
-    value, soft, slope, dual, _ = smooth.MANY[loss](f, y, width, 0.0)
+    value, _, slope, dual, _ = smooth.MANY[loss](f, y, width, 0.0)
     assert np.allclose(value, truth(loss, f, y))
     h = 1e-6
     for k in range(4):
@@ -158,10 +158,10 @@ def test_against_scikit_learn():
     logistic = LogisticRegression(C=0.01, fit_intercept=False, tol=1e-10, max_iter=1000).fit(X, y)
     squared = LinearSVC(loss="squared_hinge", C=0.01, tol=1e-8, max_iter=200_000, fit_intercept=False, dual=False).fit(X, y)
     ridge = Ridge(alpha=50.0, fit_intercept=False, tol=1e-12).fit(X, f)
-    u = np.append(svm.coef_[0], svm.intercept_)
+    of_svm = np.append(svm.coef_[0], svm.intercept_)
     Z = np.column_stack([X.toarray(), np.ones(X.shape[0])])
     for loss, bias, u, t in (
-        ("hinge", True, u, y),
+        ("hinge", True, of_svm, y),
         ("log", False, logistic.coef_[0], y),
         ("squared_hinge", False, squared.coef_[0], y),
         ("square", False, ridge.coef_, f),

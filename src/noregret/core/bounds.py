@@ -59,6 +59,7 @@ class Running:
         self.U = np.atleast_2d(np.asarray(U, np.float64))
         self.epsilon, self.p, self.bias = epsilon, p, bias
         q = p / (p - 1.0)
+        self.u2, self.u_1 = float((self.U**2).sum()), float(np.abs(self.U).sum())
         self.u_q = float((np.abs(self.U) ** q).sum() ** (1.0 / q))
         self.weighted = False
         self.T = 0
@@ -95,10 +96,8 @@ class Running:
         """Return the figures on what has come so far."""
         R, R_inf, R_p = self.longest.tolist()
         hinge, hinge2, tube, tube2 = self.sums.tolist()
-        U = self.U
-        u2, u_1 = float((U**2).sum()), float(np.abs(U).sum())
-        K, d = U.shape
-        return Comparison(self.T, d, K, R, R_inf, R_p, u2, u_1, self.u_q, self.margin, hinge, hinge2, tube, tube2)
+        K, d = self.U.shape
+        return Comparison(self.T, d, K, R, R_inf, R_p, self.u2, self.u_1, self.u_q, self.margin, hinge, hinge2, tube, tube2)
 
 
 def compare(X: Any, y: np.ndarray, U: np.ndarray, *, epsilon: float = 0.0, p: float = 2.0) -> Comparison:

@@ -56,7 +56,7 @@ class Hindsight(NamedTuple):
     cumulative: list[float]  # its loss so far
     comparisons: list[Comparison]
     weighted: bool  # whether some example has a weight other than 1: the theorems are for none
-    passes: int  # over the stream, this one included
+    passes: int  # over the stream, all in all
 
 
 def loss_of(learner: Learner) -> tuple[str, float]:
@@ -107,7 +107,9 @@ def hindsight(
     All of them share each pass over the stream; a `sample` filled by whoever has read it already saves the first, and all of them
     when every row is in it. Rows of weight 0 do not count. `starts` are models to begin from, as `Best.u` has them.
     """
+    more = 1 if sample is None else 0
     sample = sampled(passes, kept) if sample is None else sample
+    more += 0 if sample.complete else 1  # the last pass, for the curves
     wanted = list(dict.fromkeys(wanted))
     problems = {w: _problem(w, sample, classes, tolerance) for w in wanted}
     distinct = list(dict.fromkeys(problems.values()))
@@ -116,7 +118,6 @@ def hindsight(
         passes, distinct, sample=sample, starts=[given.get(p) for p in distinct], max_passes=max_passes, watch=watch
     )
     best = dict(zip(distinct, found, strict=True))
-    more = 0 if sample.complete else 1
     rows = sample.chunks
     curves = _curves((lambda: rows) if sample.complete else passes, {w: (problems[w], best[problems[w]]) for w in wanted}, points)
     return {w: h._replace(passes=h.best.passes + more) for w, h in curves.items()}
