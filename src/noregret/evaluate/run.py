@@ -94,7 +94,7 @@ class Run:
         before = copy.deepcopy((self.learner.__dict__.get("_m"), self.detector, self.figures, self.cumulative)) if acts else None
         done = self._learn(batch, stream)
         wrong = self._note(done, batch.c)
-        hits = self.detector.add(wrong) if self.detector is not None else ()
+        hits = self.detector.add(wrong) if self.detector is not None else np.empty(0, np.int64)
         if len(hits) == 0 or before is None:
             self.drifts += [self.examples + int(k) for k in hits]
             self.examples += n
@@ -105,6 +105,7 @@ class Run:
         if model is not None:
             self.learner._m = model
         first = cut(batch, 0, k)
+        assert self.detector is not None
         self.detector.add(self._note(self._learn(first, stream), first.c))
         self.drifts.append(self.examples + k - 1)
         self.examples += k
@@ -158,11 +159,12 @@ class Run:
 
     def _answer(self, row: Batch, stream: Stream) -> Progress:
         """Answer one row without learning, in codes of the labels by first appearance."""
-        learner = self.learner
+        learner, given = self.learner, row.y
+        assert given is not None
         f = learner._score_rows(row.data) if "_m" in learner.__dict__ else np.zeros((1, 1))
-        if learner.task != "classification":
-            return Progress(f, row.y)
-        label = row.y.values[row.y.codes[0]] if isinstance(row.y, Coded) else row.y[0].item()
+        if not isinstance(given, Coded) and learner.task != "classification":
+            return Progress(f, given)
+        label = given.values[given.codes[0]] if isinstance(given, Coded) else given[0].item()
         self.labels.extend(self.labels.missing([label]))
         y = np.array([self.labels.index[label]])
         m: Model | None = learner.__dict__.get("_m")

@@ -79,8 +79,9 @@ def evaluate(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     """
     plan = Plan(options)
     chosen = made(model)
-    front = chosen.front if isinstance(chosen, Pipeline) else None
-    opened = stream(source, y, **plan.source, **({"front": front} if front is not None else {}))
+    if isinstance(chosen, Pipeline):
+        plan.source["front"] = chosen.front
+    opened = stream(source, y, **plan.source)
     learner = chosen.learner if isinstance(chosen, Pipeline) else chosen
     report = plan.study("evaluate", opened, [Run(learner, titled(learner), plan.settings)])
     if isinstance(chosen, Pipeline) and opened.front is not None:
@@ -94,10 +95,10 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     `models` are names, names with settings ("pa1:C=0.1"), or learners (clones of which learn); by default a dozen for the task.
 
     Options: `window` (rows of a sliding window), `fading` (factor of faded averages), `delay` (labels come so many rows later, or
-    so much later by the `time` column), `drift` ("adwin", "ddm", "eddm", "page_hinkley"), `on_drift` ("none", "reset", "reset-rate"),
-    `holdout` (another source, answered at the end without learning), `regret` (True, False, or None: when the rows fit in memory),
-    `radius` and `tolerance` of the comparator, `permutations` and `seed`, `limit` (rows), `sort` (the figure that decides).
-    All others are options of `stream`.
+    so much later by the `time` column), `drift` ("adwin", "ddm", "eddm", "page_hinkley"), `on_drift` ("none",
+    "reset", "reset-rate"), `holdout` (another source, answered at the end without learning), `regret` (True, False, or None: when
+    the rows fit in memory), `radius` and `tolerance` of the comparator, `permutations` and `seed`, `limit` (rows), `sort` (the
+    figure that decides). All others are options of `stream`.
 
     >>> import noregret as nr
     >>> report = nr.compare("synthetic:linear?n=2000&d=10&seed=1", ["perceptron", "pa1:C=0.1"])
@@ -122,7 +123,8 @@ def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     """Let a grid of settings of one learner take the stream in one pass; return the report, with the best first.
 
     A parameter of the learner given as a list is swept, one value is set. Besides the options of `compare`: `folds` (blocks of
-    consecutive rows, each answered by a learner of the others) and `validation` (the last share of the rows answered without learning) choose by those.
+    consecutive rows, each answered by a learner of the others) and `validation` (the last share of the rows, not learned from)
+    choose by those.
 
     >>> import noregret as nr
     >>> report = nr.sweep("synthetic:linear?n=2000&d=10&seed=1", "pa1", C=[0.01, 0.1, 1.0])
@@ -164,9 +166,7 @@ def listed(value: Any) -> list[Any]:
 def bare(model: Learner | Pipeline) -> Learner:
     """Return the learner; features of several learners are made once, from the options of the source."""
     if isinstance(model, Pipeline):
-        raise TypeError(
-            "learners that are compared share their features: give scale, normalize, hash_bits and roles as options instead"
-        )
+        raise TypeError("learners that are compared share their features: give scale, hash_bits and roles as options")
     return model
 
 
@@ -179,7 +179,8 @@ def one_task(learners: Sequence[Learner]) -> None:
 
 def distinct_titles(learners: Sequence[Learner]) -> list[str]:
     """Return a different name for each."""
-    titles, count = [titled(m) for m in learners], {}
+    titles = [titled(m) for m in learners]
+    count: dict[str, int] = {}
     for i, title in enumerate(titles):
         count[title] = count.get(title, 0) + 1
         titles[i] = title if count[title] == 1 else f"{title} ({count[title]})"

@@ -162,7 +162,7 @@ class Job:
 
     def save(self) -> None:
         """Write the model with the position of the stream."""
-        self.learner.stream_ = dict(self.at)
+        self.learner.__dict__["stream_"] = dict(self.at)
         if self.path is not None and "_m" in self.learner.__dict__:
             self.model.save(self.path)
 
