@@ -1,0 +1,1 @@
+"""Features: tables of named columns, scaling, and pipelines that are saved with their learner."""

@@ -1,0 +1,267 @@
+"""Cells of tables by column: from Arrow record batches, from frames, and from dicts. Nothing is learned here."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+OPEN = b"noregret.open"  # in the metadata of a schema: other batches may have other columns, as lines of JSON do
+
+
+class Texts(NamedTuple):
+    """A column of texts as bytes; an empty one is missing."""
+
+    data: np.ndarray
+    starts: np.ndarray
+
+
+class Column(NamedTuple):
+    """A column: numbers (NaN where missing), texts, or both where the cells differ."""
+
+    name: str
+    numbers: np.ndarray | None
+    texts: Texts | None
+    category: bool = False  # of a type that is for categories alone
+
+    def first(self) -> tuple[int, bool]:
+        """Return the first row with a value (-1 without any), and whether it is a text."""
+        rows = []
+        if self.numbers is not None and len(at := np.flatnonzero(~np.isnan(self.numbers))):
+            rows.append((int(at[0]), False))
+        if self.texts is not None and len(at := np.flatnonzero(np.diff(self.texts.starts))):
+            rows.append((int(at[0]), True))
+        return min(rows, default=(-1, False))
+
+    def text(self, row: int) -> str:
+        """Return the text of a row."""
+        assert self.texts is not None
+        a, b = self.texts.starts[row], self.texts.starts[row + 1]
+        return self.texts.data[a:b].tobytes().decode("utf-8", "replace")
+
+
+def category_text(v: Any) -> str:
+    """Return a number or truth value as the name of a category: 5 and 5.0 are the same."""
+    if isinstance(v, (bool, np.bool_)):
+        return "true" if v else "false"
+    v = float(v) if not isinstance(v, (int, np.integer)) else int(v)
+    return str(int(v)) if v == math.floor(v) and abs(v) < 2**63 else repr(v)
+
+
+def texts_of(values: Sequence[str | None]) -> Texts:
+    """Return texts, None where missing, as bytes."""
+    data = [b"" if v is None else v.encode("utf-8", "surrogatepass") for v in values]
+    starts = np.zeros(len(data) + 1, np.int64)
+    np.cumsum([len(b) for b in data], out=starts[1:])
+    return Texts(np.frombuffer(b"".join(data), np.uint8), starts)
+
+
+def stacked(columns: Sequence[Column], n: int, names: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return columns as the kernel takes them: numbers, bytes (after those of `names`), where the texts start in them; and for
+    each column its rows among the numbers and the texts, -1 for none.
+    """
+    numbers = [c.numbers for c in columns if c.numbers is not None]
+    texts = [c.texts for c in columns if c.texts is not None]
+    where = np.full((len(columns), 2), -1, np.int64)
+    for kind, has in enumerate(([c.numbers is not None for c in columns], [c.texts is not None for c in columns])):
+        where[has, kind] = range(sum(has))
+    starts = np.empty((len(texts), n + 1), np.int64)
+    before = len(names)
+    for k, t in enumerate(texts):
+        np.add(t.starts, before, out=starts[k])
+        before += len(t.data)
+    data = np.concatenate([np.frombuffer(names, np.uint8), *(t.data for t in texts)])
+    return np.array(numbers) if numbers else np.empty((0, n)), data, starts, where
+
+
+# ---- Arrow -------------------------------------------------------------------------------------------------------------
+def record_of(X: Any) -> Any:
+    """Return a frame (Arrow, pandas, polars) as one record batch."""
+    import pyarrow as pa
+
+    if isinstance(X, pa.RecordBatch):
+        return X
+    if not isinstance(X, pa.Table):
+        X = X.to_arrow() if hasattr(X, "to_arrow") else pa.Table.from_pandas(X, preserve_index=False)
+    whole = X.combine_chunks().to_batches()
+    if len(whole) == 1:
+        return whole[0]
+    return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in X.schema], schema=X.schema)
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether this is a frame: something with named columns."""
+    return (
+        not isinstance(X, (np.ndarray, Mapping)) and (hasattr(X, "columns") or hasattr(X, "column_names")) and hasattr(X, "shape")
+    )
+
+
+def is_open(record: Any) -> bool:
+    """Return whether other batches of this stream may have other columns."""
+    return OPEN in (record.schema.metadata or {})
+
+
+def fields_of(record: Any) -> list[tuple[str, Any]]:
+    """Return the columns of a record batch by name; those of nested objects have dots in their names."""
+    import pyarrow as pa
+
+    found = []
+    for field, array in zip(record.schema, record.columns, strict=True):
+        if pa.types.is_struct(field.type):
+            inner = pa.RecordBatch.from_arrays(array.flatten(), names=[f"{field.name}.{f.name}" for f in field.type])
+            found += fields_of(inner)
+        else:
+            found.append((field.name, array))
+    return found
+
+
+def columns_of(record: Any, leave: Iterable[str], numeric: Iterable[str], named: Iterable[str]) -> list[Column]:
+    """Return the columns of a record batch, those to leave out apart; `numeric` and `named` ones are read as numbers or texts."""
+    found: dict[str, Column] = {}
+    for name, array in fields_of(record):
+        if name in leave:
+            continue
+        column = column_of(name, array, name in numeric, name in named)
+        if name in found:  # a column of mixed cells comes as two
+            was = found[name]
+            column = Column(name, was.numbers if column.numbers is None else column.numbers, was.texts or column.texts)
+        found[name] = column
+    return list(found.values())
+
+
+def column_of(name: str, array: Any, numeric: bool, named: bool) -> Column:
+    """Return one column of Arrow."""
+    import pyarrow as pa
+
+    kinds = pa.types
+    category = kinds.is_dictionary(array.type)
+    if category:
+        array = array.dictionary_decode()
+    kind = array.type
+    if kinds.is_null(kind):
+        return Column(name, None, None)
+    if kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind):
+        return Column(name, numbers_in(name, array), None) if numeric else Column(name, None, arrow_texts(array), category)
+    if not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind)):
+        raise TypeError(
+            f"column {name!r} is of type {kind}; expected numbers, texts or truth values. Leave it out (ignore), use a date as the "
+            "time column (time), or make a number or text of it first."
+        )
+    if named or (category and not numeric):
+        coded = array.dictionary_encode()
+        words = pa.array([None if v is None or v != v else category_text(v) for v in coded.dictionary.to_pylist()], pa.string())
+        return Column(name, None, arrow_texts(words.take(coded.indices)), category)
+    values = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    refuse_infinite(name, values)
+    return Column(name, values, None)
+
+
+def refuse_infinite(name: str, values: np.ndarray) -> None:
+    """Refuse an infinite number."""
+    if np.isinf(values).any():
+        row = int(np.argmax(np.isinf(values)))
+        raise ValueError(
+            f"column {name!r} holds {values[row]} in row {row} of the batch; expected finite numbers. Drop the row first."
+        )
+
+
+def numbers_in(name: str, array: Any) -> np.ndarray:
+    """Return a column of texts as the numbers they are."""
+    import pyarrow as pa
+
+    try:
+        values = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        for row, v in enumerate(array.to_pylist()):
+            number_in(name, v, row)
+        raise
+    refuse_infinite(name, values)
+    return np.asarray(values)
+
+
+def number_in(name: str, v: str | None, row: int) -> float:
+    """Return a text as the number it is."""
+    try:
+        return math.nan if v is None or not v.strip() else float(v)
+    except ValueError:
+        raise ValueError(
+            f"column {name!r} was declared numeric but holds {v!r} in row {row} of the batch; expected a number. "
+            "Declare it categorical, or mend the row."
+        ) from None
+
+
+def arrow_texts(array: Any) -> Texts:
+    """Return a column of Arrow texts as bytes, without copying them."""
+    import pyarrow as pa
+
+    array = array.cast(pa.large_string())
+    if array.null_count:
+        array = array.fill_null("")
+    n = len(array)
+    if n == 0 or array.buffers()[2] is None:
+        return Texts(np.empty(0, np.uint8), np.zeros(n + 1, np.int64))
+    starts = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + n + 1]
+    data = np.frombuffer(array.buffers()[2], np.uint8)[starts[0] : starts[-1]]
+    return Texts(data, starts - starts[0])
+
+
+# ---- dicts -------------------------------------------------------------------------------------------------------------
+def flat(x: Mapping[Any, Any], before: str = "") -> Iterable[tuple[str, Any]]:
+    """Yield the cells of a dict; those of dicts inside have dots in their names."""
+    for k, v in x.items():
+        if isinstance(v, Mapping):
+            yield from flat(v, f"{before}{k}.")
+        else:
+            yield before + (k if type(k) is str else str(k)), v
+
+
+def dict_columns(
+    X: Sequence[Mapping[Any, Any]], leave: Iterable[str], numeric: Iterable[str], named: Iterable[str]
+) -> list[Column]:
+    """Return the columns of examples given as dicts, in order of appearance."""
+    n = len(X)
+    numbers: dict[str, np.ndarray] = {}
+    texts: dict[str, list[str | None]] = {}
+    names: dict[str, None] = {}
+    for row, x in enumerate(X):
+        for name, v in flat(x):
+            if v is None or name in leave:
+                continue
+            kind = type(v)
+            if kind is str and name in numeric:
+                v, kind = number_in(name, v, row), float
+            elif kind is not str and name in named:
+                v, kind = category_text(number(name, v, row)) if v == v else "", str
+            names[name] = None
+            if kind is str:
+                if name not in texts:
+                    texts[name] = [None] * n
+                texts[name][row] = v
+            else:
+                if name not in numbers:
+                    numbers[name] = np.full(n, np.nan)
+                numbers[name][row] = number(name, v, row)
+    return [Column(k, numbers.get(k), texts_of(texts[k]) if k in texts else None) for k in names]
+
+
+def number(name: str, v: Any, row: int) -> Any:
+    """Return a number as it is, or an error that names the cell."""
+    if not isinstance(v, (Real, np.number, np.bool_)):
+        raise TypeError(
+            f"feature {name!r} has the value {v!r} in row {row}; expected a number, a text, a truth value or None. Leave it out "
+            "(ignore), or make a number or text of it first."
+        )
+    if math.isinf(float(v)):
+        raise ValueError(f"feature {name!r} is {v} in row {row}; expected finite numbers. Drop the row first.")
+    return v
+
+
+def unknown(names: Sequence[str], known: Sequence[str]) -> str:
+    """Return an error's words for columns that are not there, with what may have been meant."""
+    near = difflib.get_close_matches(names[0], known, 1)
+    there = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+    return f"no column {names[0]!r}{f'; did you mean {near[0]!r}?' if near else ''} (columns: {there})"

@@ -1,0 +1,166 @@
+"""What stands before a learner: batches of tables or rows come in, rows of numbered features go out, with their targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.features import Columns, Features, Hashed, Numbers
+from ..core.inputs import Rows
+from ..core.labels import Coded
+from ..streams.batch import Batch
+from .pull import pulled
+from .scale import MAPS, Map
+from .table import Mark, Table
+
+
+class Undo(NamedTuple):
+    """What to go back to when a batch fails."""
+
+    table: Mark | None
+    maps: list[tuple[Map, Any]]
+    width: int | None
+
+
+class Front:
+    """A table (or none, for rows that are numbered already) and maps of rows, in order. It is saved with the model."""
+
+    def __init__(self, table: Table | None = None, maps: Sequence[Map] = ()) -> None:
+        self.table = table
+        self.maps = tuple(maps)
+        self.width: int | None = None  # of dense rows
+        self._undo: Undo | None = None
+
+    def batch(self, batch: Batch, learn: bool) -> Batch:
+        """Return a batch with Rows for data, and y, c, ids and times filled. A batch that fails changes nothing."""
+        data = batch.data
+        if isinstance(data, (Rows, list, tuple)) and not (isinstance(data, Rows) and self.table is not None):
+            return batch._replace(data=self.rows(data, learn))
+        if self.table is None or isinstance(data, Rows):
+            raise TypeError(
+                f"expected {'a table with named columns' if self.table is not None else 'rows of numbers'}, got {about(data)}"
+            )
+        given = pulled(self.table, data, learn)
+        extra = {k: v if getattr(batch, k) is None else getattr(batch, k) for k, v in given.items()}
+        if learn and extra["y"] is not None and count(extra["y"]) != data.num_rows:
+            raise ValueError(f"expected a target for each of {data.num_rows} rows, got {count(extra['y'])}")
+        return batch._replace(data=self.rows(data, learn), **extra)
+
+    def rows(self, data: Any, learn: bool) -> Rows:
+        """Return the rows of a record batch, of a list of dicts, or of Rows."""
+        undo = Undo(None if self.table is None else self.table.mark(), [], self.width)
+        try:
+            rows, measured = self._numbered(data, learn)
+            for m in self.maps:
+                if learn:
+                    undo.maps.append((m, m.mark(rows)))
+                rows = m.rows(rows, learn, measured)
+        except BaseException:
+            self._back(undo)
+            raise
+        self._undo = undo if learn else self._undo
+        return rows
+
+    def _numbered(self, data: Any, learn: bool) -> tuple[Rows, np.ndarray | None]:
+        """Return rows of numbered features, before the maps; and of a table, which entries are made of numbers."""
+        if isinstance(data, Rows):
+            if data.layout == "dense" and data.width != (self.width or data.width):
+                raise ValueError(f"X has {data.width} features, expected {self.width} as before")
+            if learn and data.layout == "dense":
+                self.width = data.width
+            return data, None
+        if self.table is None:
+            raise TypeError(f"expected rows of numbers, got {about(data)}: a Table makes features of named columns")
+        return self.table.encoded(data, learn)
+
+    def row(self, x: Mapping[Any, Any], learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers and values of one example."""
+        _, numbers, values = self.rows([x], learn).arrays
+        return numbers, values
+
+    def back(self) -> None:
+        """Forget what was learned from the last batch: for a learner that refuses it."""
+        if self._undo is not None:
+            self._back(self._undo)
+            self._undo = None
+
+    def _back(self, undo: Undo) -> None:
+        if self.table is not None and undo.table is not None:
+            self.table.back(undo.table)
+        for m, was in reversed(undo.maps):
+            m.back(was)
+        self.width = undo.width
+
+    # ---- features ------------------------------------------------------------------------------------------------------
+    def features(self, bias: bool) -> Features:
+        """Return the table of features of a model that begins behind this front."""
+        if self.table is not None and self.table.hash_bits is not None:
+            return Hashed(self.table.hash_bits, bias)
+        return Numbers(bias) if self.table is not None or self.width is None else Columns(self.width, bias)
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of the features by number; None where they have none, or are hashed."""
+        return None if self.table is None or self.table.hash_bits is not None else self.table.feature_names
+
+    # ---- copies, files -------------------------------------------------------------------------------------------------
+    def fresh(self) -> Front:
+        """Return a front with the same settings that has learned nothing."""
+        return Front(None if self.table is None else self.table.fresh(), [m.fresh() for m in self.maps])
+
+    def merge(self, other: Front) -> np.ndarray | None:
+        """Take in what another front has learned; return the number here of each of its features, None where they are the same."""
+        if [type(m) for m in self.maps] != [type(m) for m in other.maps] or (self.table is None) != (other.table is None):
+            raise ValueError(f"cannot merge fronts of different steps: {self!r} and {other!r}")
+        numbers = None if self.table is None or other.table is None else self.table.merge(other.table)
+        for mine, theirs in zip(self.maps, other.maps, strict=True):
+            mine.merge(theirs, numbers)  # type: ignore[arg-type]
+        self.width = other.width if self.width is None else self.width
+        return numbers
+
+    def meta(self) -> dict[str, Any]:
+        """Return everything that is not an array, as JSON values."""
+        kinds = {cls: name for name, cls in MAPS.items()}
+        maps = [{"kind": kinds[type(m)], "settings": m.get_params()} for m in self.maps]
+        return {"table": None if self.table is None else self.table.meta(), "maps": maps, "width": self.width}
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Return the arrays, by name."""
+        found = {} if self.table is None else {f"table.{k}": v for k, v in self.table.tensors().items()}
+        for i, m in enumerate(self.maps):
+            found |= {f"maps.{i}.{k}": v for k, v in m.state().items()}
+        return found
+
+    @classmethod
+    def restored(cls, meta: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> Front:
+        """Return the front that was saved; it goes on bit for bit."""
+
+        def under(start: str) -> dict[str, np.ndarray]:
+            return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
+
+        table = None if meta["table"] is None else Table.restored(meta["table"], under("table."))
+        maps = []
+        for i, said in enumerate(meta["maps"]):
+            if said["kind"] not in MAPS:
+                raise ValueError(f"expected one of the steps {', '.join(MAPS)}, found {said['kind']!r}")
+            m = MAPS[said["kind"]](**said["settings"])
+            m.restore(under(f"maps.{i}."))
+            maps.append(m)
+        front = cls(table, maps)
+        front.width = None if meta["width"] is None else int(meta["width"])
+        return front
+
+    def __repr__(self) -> str:
+        return f"Front({', '.join(map(repr, [*([] if self.table is None else [self.table]), *self.maps]))})"
+
+
+def count(y: Any) -> int:
+    """Return how many targets there are."""
+    return len(y.codes) if isinstance(y, Coded) else len(y)
+
+
+def about(data: Any) -> str:
+    """Return what came, for an error."""
+    return f"{data.layout} rows of numbers" if isinstance(data, Rows) else f"a {type(data).__name__}"

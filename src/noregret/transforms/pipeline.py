@@ -1,0 +1,471 @@
+"""Pipelines: a front and a learner behind it, with the verbs of a learner. This is what is saved."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from ..core import inputs
+from ..core.inputs import Rows
+from ..core.labels import Coded
+from ..core.learner import Learner, Progress, not_learned
+from ..streams.batch import Batch
+from ..tasks.classification import Classifier, widest
+from .cells import is_frame, record_of
+from .front import Front
+from .pull import pulled
+from .scale import Normalize, Scale
+from .step import Step
+from .table import Table, crosses_of, listed
+
+
+class Part(Step):
+    """A wish about the table, folded into one Table by `pipeline`."""
+
+    def into(self, settings: dict[str, Any]) -> None:
+        """Add the wish to the settings of a table."""
+        raise NotImplementedError
+
+
+class Columns(Part):
+    """Columns of one role."""
+
+    role: str
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return no settings: the names are what it is."""
+        return {}
+
+    def into(self, settings: dict[str, Any]) -> None:
+        """Add the columns to those of the role."""
+        settings[self.role] = [*listed(settings.get(self.role)), *self.names]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.names))})"
+
+
+class Text(Columns):
+    """Columns of text, read as words; `ngrams`, `chars` and `binary` as in Table."""
+
+    role = "text"
+
+    def __init__(self, *names: str, **grams: Any) -> None:
+        super().__init__(*names)
+        self.grams = grams
+
+    def into(self, settings: dict[str, Any]) -> None:
+        """Add the columns, and how words are made."""
+        super().into(settings)
+        settings.update(self.grams)
+
+
+class Category(Columns):
+    """Columns of categories."""
+
+    role = "categorical"
+
+
+class Number(Columns):
+    """Columns of numbers."""
+
+    role = "numeric"
+
+
+class Ignore(Columns):
+    """Columns to leave out."""
+
+    role = "ignore"
+
+
+class Cross(Columns):
+    """The products of the features of two or three columns."""
+
+    def into(self, settings: dict[str, Any]) -> None:
+        """Add the cross."""
+        settings["cross"] = [*crosses_of(settings.get("cross", ())), ",".join(self.names)]
+
+
+class Hash(Part):
+    """Fold names of features into 2^bits numbers."""
+
+    def __init__(self, bits: int = 18) -> None:
+        self.bits = bits
+
+    def into(self, settings: dict[str, Any]) -> None:
+        """Set the bits."""
+        settings["hash_bits"] = self.bits
+
+
+def pipeline(*steps: Any) -> Pipeline:
+    """Return a pipeline: a Table or parts of one (Text, Category, Cross, Hash, ...), Scale, Normalize, and last a learner.
+
+    >>> pipeline(Text("body"), Category("country"), Scale(), PA1(C=0.1))
+    """
+    parts = [s for s in steps if isinstance(s, Part)]
+    if not parts:
+        return Pipeline(list(steps))
+    tables = [s for s in steps if isinstance(s, Table)]
+    settings = tables[0].get_params() if tables else {}
+    for part in parts:
+        part.into(settings)
+    rest = [s for s in steps if not isinstance(s, (Part, Table))]
+    return Pipeline([Table(**settings), *tables[1:], *rest])
+
+
+class Pipeline:
+    """A front and a learner as one learner. X may be dicts, a frame (pandas, polars, Arrow), an array or a sparse matrix.
+
+    Frames and dicts get a Table of their own when none is given. What the learner can be asked, the pipeline can be asked.
+    """
+
+    def __init__(self, steps: Any) -> None:
+        self.steps = steps
+        self._check()
+        self._front: Front | None = None
+
+    def _check(self) -> None:
+        """Refuse steps out of order."""
+        steps = self.steps
+        if not steps or not isinstance(steps[-1], Learner):
+            raise TypeError("the last step of a pipeline must be a learner, such as PA1()")
+        for i, step in enumerate(steps[:-1]):
+            if not isinstance(step, (Table, Scale, Normalize)):
+                raise TypeError(f"step {i} must be a Table (or a part of one), Scale or Normalize, got {step!r}")
+            if isinstance(step, Table) and i > 0:
+                raise TypeError("a pipeline has one Table, as its first step")
+
+    @classmethod
+    def of(cls, front: Front, learner: Learner) -> Self:
+        """Return a pipeline that goes on with a front and a learner as they are."""
+        table = [] if front.table is None else [front.table.fresh()]
+        made = cls([*table, *(m.fresh() for m in front.maps), learner])
+        made._front = front
+        return made
+
+    @property
+    def learner(self) -> Learner:
+        """The learner at the end."""
+        found: Learner = self.steps[-1]
+        return found
+
+    @property
+    def front(self) -> Front:
+        """What stands before the learner."""
+        if self._front is None:
+            table = self.steps[0].fresh() if isinstance(self.steps[0], Table) else None
+            self._front = Front(table, [s.fresh() for s in self.steps[:-1] if isinstance(s, (Scale, Normalize))])
+        return self._front
+
+    # ---- rows ----------------------------------------------------------------------------------------------------------
+    def _data(self, X: Any) -> Any:
+        """Return X as the front takes it: a record batch, a list of dicts, or checked Rows."""
+        named = is_frame(X) or is_dicts(X)
+        if named and self.front.table is None:
+            if self.front.width is not None or "_m" in self.learner.__dict__:
+                raise TypeError("this pipeline has learned from rows of numbers: expected an array or sparse matrix")
+            self.front.table = Table()
+        if not named and self.front.table is not None:
+            raise TypeError(f"this pipeline learns from named columns: expected a frame or dicts, got a {type(X).__name__}")
+        if named:
+            return record_of(X) if is_frame(X) else list(X)
+        return inputs.rows(X, "float64")
+
+    def _given(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Any, np.ndarray | None]:
+        """Return rows to learn from, targets and weights; those not given come from the columns of the table."""
+        data = self._data(X)
+        if isinstance(data, list):
+            y, sample_weight = self._from_dicts(data, y, sample_weight)
+        n = len(data) if isinstance(data, list) else data.n if isinstance(data, Rows) else data.num_rows
+        c = inputs.sample_weights(sample_weight, n)
+        if isinstance(data, (list, Rows)):
+            return self.front.rows(data, True), y, c
+        if y is not None:  # a column named as the target is left out, whether it is there or not
+            return self.front.rows(data, True), y, c
+        batch = self.front.batch(Batch(data, None, c, None, None, {}), True)
+        return batch.data, batch.y, batch.c
+
+    def _from_dicts(self, data: list[Any], y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Return targets and weights, from the dicts where they are not given."""
+        table = self.front.table
+        assert table is not None
+        try:
+            y = [x[table.target] for x in data] if y is None and table.target is not None else y
+            if sample_weight is None and table.weight is not None:
+                sample_weight = [x[table.weight] for x in data]
+        except KeyError as e:
+            raise ValueError(f"an example has no {e}, the target or weight; pass y, or put it into every dict") from None
+        return y, sample_weight
+
+    def _learn(self, rows: Rows, y: Any, c: np.ndarray | None, classes: Any = None) -> list[Progress]:
+        """Hand rows to the learner; if it refuses them, the front goes back too."""
+        learner: Any = self.learner
+        began = "_m" in learner.__dict__
+        try:
+            features = self.front.features(bool(getattr(learner, "fit_intercept", False)))
+            if classes is not None:
+                m = learner._m if began else learner._start(rows, features, classes)
+                learner._check_classes(m, classes)
+                learner._m = m
+            done: list[Progress] = learner._learn_rows(rows, y, c, features)
+            return done
+        except BaseException:
+            if not began:
+                learner.__dict__.pop("_m", None)
+            self.front.back()
+            raise
+
+    def _model(self) -> Any:
+        """Return the model of the learner, or the error that there is none yet."""
+        if "_m" not in self.learner.__dict__:
+            raise not_learned(self.learner)
+        return self.learner._m
+
+    # ---- learning --------------------------------------------------------------------------------------------------------
+    def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Predict, then learn, on each row in order; return the scores from before each update."""
+        done = self._learn(*self._given(X, y, sample_weight))
+        if isinstance(self.learner, Classifier):
+            return self.learner._outward(self._model(), widest(done))
+        return np.concatenate([piece.f[:, 0] for piece in done])
+
+    def partial_fit(self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows in order. New classes may appear at any time unless `classes` were declared."""
+        self._learn(*self._given(X, y, sample_weight), classes)
+        return self
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None) -> Self:
+        """Forget, then learn from all rows, `epochs` times. The front learns in the first epoch and stays in the others."""
+        kept = self.learner.__dict__.pop("_m", None), self._front
+        self._front = None
+        learner = self.learner
+        epochs = learner.epochs if epochs is None else epochs
+        if not (isinstance(epochs, (int, np.integer)) and epochs >= 1):
+            raise ValueError(f"epochs must be a whole number of at least 1, got {epochs!r}")
+        try:
+            rows, y, c = self._given(X, y, sample_weight)
+            rng = np.random.default_rng(learner.seed)
+            for epoch in range(epochs):
+                if epoch == 1:
+                    rows = self.front.rows(self._data(X), False)
+                order = rng.permutation(rows.n) if learner.shuffle else None
+                self._learn(*(rows, y, c) if order is None else shuffled(rows, y, c, order))
+        except BaseException:
+            self.learner.__dict__.pop("_m", None)
+            self._front = kept[1]
+            if kept[0] is not None:
+                learner._m = kept[0]
+            raise
+        return self
+
+    def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> Any:
+        """Learn one example with weight w; return the prediction made before."""
+        rows, targets, c = self._given([x] if isinstance(x, Mapping) else [np.ravel(x)], None if y is None else [y], w)
+        try:
+            said = self._said(rows)
+        except BaseException:
+            self.front.back()
+            raise
+        self._learn(rows, targets, None if w == 1.0 else c)
+        return said
+
+    def predict_one(self, x: Any) -> Any:
+        """Return the prediction for one example; before anything is learned, that of the start (None without labels)."""
+        return self._said(self._rows([x] if isinstance(x, Mapping) else [np.ravel(x)]))
+
+    def _said(self, rows: Rows) -> Any:
+        """Return the answer to one row."""
+        learner: Any = self.learner
+        m = learner.__dict__.get("_m")
+        if m is None:
+            m = learner._start(rows, self.front.features(bool(getattr(learner, "fit_intercept", False))))
+        return learner._said(m, m.score(learner._place(m, rows, grow=False))[0])
+
+    # ---- answering -------------------------------------------------------------------------------------------------------
+    def _rows(self, X: Any) -> Rows:
+        """Return rows to answer; nothing changes."""
+        return self.front.rows(self._data(X), False)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        self._model()
+        return self.learner._score_rows(self._rows(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the prediction for each row."""
+        f, learner = self._scores(X), self.learner
+        if isinstance(learner, Classifier):
+            m = self._model()
+            found: np.ndarray = m.labels.array()[learner._picked(m, f)]
+            return found
+        return np.where(f[:, 0] >= 0.0, 1, -1) if learner.task == "one_class" else f[:, 0]
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        """Return a score per class in the order of `classes_`, or one score."""
+        f = self._scores(X)
+        return self.learner._outward(self._model(), f) if isinstance(self.learner, Classifier) else f[:, 0]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy, or R^2 for a regression; y not given is the target column of the table."""
+        if y is None:
+            y = self._target(X)
+        return float(type(self.learner).score(_Answers(self.predict(X)), X, y, sample_weight))  # type: ignore[attr-defined]
+
+    def _target(self, X: Any) -> Any:
+        """Return the targets in the columns of a frame or in dicts."""
+        table, data = self.front.table, self._data(X)
+        if table is None or table.target is None:
+            raise ValueError("score needs y: the table names no target")
+        if isinstance(data, list):
+            return np.array(self._from_dicts(data, None, None)[0])
+        y = pulled(table, data, True)["y"]
+        return np.array(y.values, object)[y.codes] if isinstance(y, Coded) else y
+
+    # ---- as a whole ------------------------------------------------------------------------------------------------------
+    def reset(self) -> Self:
+        """Forget everything learned; parameters stay."""
+        self._front = None
+        self.learner.reset()
+        return self
+
+    def clone(self) -> Self:
+        """Return a pipeline with the same parameters that has learned nothing."""
+        return type(self)([*(s.fresh() for s in self.steps[:-1]), self.learner.clone()])
+
+    def merge(self, other: Pipeline) -> Self:
+        """Take in what another pipeline of the same steps has learned: features are united by name, statistics are added."""
+        if repr(self) != repr(other):
+            raise ValueError(f"cannot merge pipelines of different steps or settings: {self!r} and {other!r}")
+        front, theirs = copy.deepcopy(self.front), copy.deepcopy(other.learner)
+        if front.table is None and other.front.table is not None:
+            front.table = other.front.table.fresh()
+        numbers = front.merge(other.front)
+        if numbers is not None and "_m" in theirs.__dict__:
+            renumber(theirs._m, numbers, front.table.width if front.table is not None else 0)
+        self.learner.merge(theirs)
+        self._front = front
+        return self
+
+    def save(self, path: Any) -> None:
+        """Write everything to a file: settings, names, statistics, the learner. It resumes bit for bit."""
+        from ..core import model_file
+
+        model_file.save(self, path)
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a pipeline from a file."""
+        from ..core import model_file
+
+        loaded = model_file.load(path)
+        if not isinstance(loaded, cls):
+            raise TypeError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
+        return loaded
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of the features by number; hashed ones as far as remembered, by appearance."""
+        if self.front.table is None:
+            raise AttributeError("feature_names_: the features have no names")
+        return self.front.table.feature_names
+
+    @property
+    def hash_collisions_(self) -> int:
+        """Names that share a number with an earlier one (of those remembered)."""
+        if self.front.table is None or self.front.table.hash_bits is None:
+            raise AttributeError("hash_collisions_: the features are not hashed")
+        return self.front.table.collisions
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "decision_function" and self.learner.task != "regression":
+            return self._decision_function
+        if not name.startswith("_") and (name.endswith("_") or name in ("state", "task", "merges", "bound", "name")):
+            return getattr(self.learner, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    # ---- scikit-learn, without importing it --------------------------------------------------------------------------------
+    @property
+    def named_steps(self) -> dict[str, Any]:
+        """The steps by name: the name of their class in small letters."""
+        return {type(s).__name__.lower() + (f"-{i}" if i else ""): s for s, i in numbered(self.steps)}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the steps, and deep their parameters too, as step__parameter."""
+        found: dict[str, Any] = {"steps": self.steps}
+        if deep:
+            for name, step in self.named_steps.items():
+                found[name] = step
+                found |= {f"{name}__{k}": v for k, v in step.get_params().items()}
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set steps or their parameters; what a front learned with other settings is forgotten, and the learner with it."""
+        if "steps" in params:
+            type(self).__init__(self, params.pop("steps"))
+        for key, value in params.items():
+            name, _, param = key.partition("__")
+            steps = self.named_steps
+            if name not in steps:
+                raise ValueError(f"Invalid parameter {key!r} for a pipeline. Valid parameters are: {list(self.get_params())}.")
+            if param:
+                steps[name].set_params(**{param: value})
+            else:
+                self.steps = [value if s is steps[name] else s for s in self.steps]
+                self._check()
+            if steps[name] is not self.learner:
+                self.reset()
+        return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"pipeline({', '.join(map(repr, self.steps))})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_m" in self.learner.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        return self.learner.__sklearn_tags__()
+
+
+class _Answers:
+    """Predictions that are made already, for the `score` of a learner's class."""
+
+    def __init__(self, said: np.ndarray) -> None:
+        self.said = said
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self.said
+
+
+def is_dicts(X: Any) -> bool:
+    """Return whether a batch is a sequence of examples as dicts."""
+    return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Mapping)
+
+
+def numbered(steps: Any) -> list[tuple[Any, int]]:
+    """Return the steps, each with how many of its class came before."""
+    kinds = [type(s) for s in steps]
+    return [(s, kinds[:i].count(type(s))) for i, s in enumerate(steps)]
+
+
+def shuffled(rows: Rows, y: Any, c: np.ndarray | None, order: np.ndarray) -> tuple[Rows, Any, np.ndarray | None]:
+    """Return examples in another order."""
+    y = None if y is None else y._replace(codes=y.codes[order]) if isinstance(y, Coded) else np.asarray(y)[order]
+    return rows.take(order), y, None if c is None else c[order]
+
+
+def renumber(m: Any, numbers: np.ndarray, width: int) -> None:
+    """Move the features of a model to other numbers."""
+    from ..core.merging import aligned
+    from ..core.state import settle, tmap
+
+    settle(m.state)
+    bias = int(m.features.bias)
+    places = np.concatenate([np.arange(bias), numbers[: m.features.count] + bias])
+    m.features.count = max(width, m.features.count)
+    m.widen()
+    m.state = tmap(lambda slot, x: x if slot.scratch else aligned(slot, x, m.dims, m.dims, places, None), m.spec, m.state)
+    m.refresh()

@@ -1,0 +1,102 @@
+"""The columns of a table that are no features: targets, weights, ids and times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.labels import Coded
+from .cells import fields_of, unknown
+from .table import Table
+
+
+def pulled(table: Table, record: Any, learn: bool) -> dict[str, Any]:
+    """Return y, c, ids and times of a record batch, None where there is no such column.
+
+    When learning, target and weight must be there; for predictions they may be missing, in part or whole.
+    """
+    fields = fields_of(record)
+    found: dict[str, Any] = {}
+    for name, array in fields:
+        found.setdefault(name, array)
+    for wanted in (table.target, table.weight, table.id, table.time):
+        if wanted is not None and wanted not in found and (learn or wanted in (table.id, table.time)):
+            raise ValueError(unknown([wanted], [n for n, _ in fields]))
+    y, c, ids, times = (
+        found.get(name) if name is not None else None for name in (table.target, table.weight, table.id, table.time)
+    )
+    return {
+        "y": None if y is None else targets(str(table.target), y, learn),
+        "c": None if c is None else numbers(str(table.weight), c, "weights", learn),
+        "ids": None if ids is None else np.array(ids.to_pylist(), object),
+        "times": None if times is None else moments(str(table.time), times),
+    }
+
+
+def refuse_missing(name: str, missing: np.ndarray, what: str) -> None:
+    """Refuse rows without a value."""
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise ValueError(f"column {name!r} has no value in row {row} of the batch; {what}. Drop the row, or fill it.")
+
+
+def targets(name: str, array: Any, learn: bool) -> np.ndarray | Coded | None:
+    """Return targets: texts by table, whole numbers, truth values or real numbers; None where they are unknown in a prediction."""
+    import pyarrow as pa
+
+    missing = array.is_null().to_numpy(zero_copy_only=False)
+    if pa.types.is_floating(array.type):
+        missing = missing | np.isnan(array.to_numpy(zero_copy_only=False).astype(np.float64))
+    if learn:
+        refuse_missing(name, missing, "expected a target to learn from")
+    elif missing.any():
+        return None
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    kind = array.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        coded = array.dictionary_encode()
+        return Coded(coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False).astype(np.int64))
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        values = array.to_numpy(zero_copy_only=False)
+        return np.asarray(values, bool if pa.types.is_boolean(kind) else np.int64 if pa.types.is_integer(kind) else np.float64)
+    if pa.types.is_null(kind):
+        return np.empty(0) if learn else None
+    raise TypeError(f"the target {name!r} is of type {kind}; expected texts, numbers or truth values")
+
+
+def numbers(name: str, array: Any, what: str, learn: bool) -> np.ndarray:
+    """Return a column of numbers, all there."""
+    import pyarrow as pa
+
+    try:
+        values = np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise TypeError(f"column {name!r} is of type {array.type}; expected numbers, as {what}") from None
+    refuse_missing(name, np.isnan(values), f"expected numbers, as {what}")
+    if learn and what == "weights":
+        from ..core.inputs import sample_weights
+
+        sample_weights(values, len(values))
+    return values
+
+
+def moments(name: str, array: Any) -> np.ndarray:
+    """Return times as numbers: dates and moments in seconds since 1970, texts in ISO form likewise, numbers as they are."""
+    import pyarrow as pa
+
+    kinds = pa.types
+    if kinds.is_string(array.type) or kinds.is_large_string(array.type) or kinds.is_string_view(array.type):
+        try:
+            array = array.cast(pa.timestamp("us"))
+        except pa.ArrowInvalid as e:
+            raise ValueError(
+                f"column {name!r} holds no times: expected numbers, or dates such as 2024-01-31T12:00:00 ({e})"
+            ) from None
+    if kinds.is_date(array.type):
+        array = array.cast(pa.timestamp("us"))
+    if kinds.is_timestamp(array.type):
+        seconds = array.cast(pa.timestamp("us", array.type.tz)).cast(pa.int64())
+        return numbers(name, seconds, "times", False) / 1e6
+    return numbers(name, array, "times", False)

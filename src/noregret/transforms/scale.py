@@ -1,0 +1,227 @@
+"""Maps of rows to rows: running standardisation, and rows brought to length 1.
+
+Rows are taken in order, each first counted in the statistics and then transformed, so any split of a stream into batches gives the
+same bits. Only stored entries of sparse rows are touched: what is not stored stays 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.inputs import Rows
+from ..core.words import strict
+from .names import kernel
+from .step import Step
+
+COUNT, MEAN, SQUARES = range(3)  # rows of the statistics
+NORMS = ("l2", "l1", "max")
+
+
+class Touched(NamedTuple):
+    """Statistics as they were, to go back to."""
+
+    features: np.ndarray | None  # None: all
+    stats: np.ndarray
+    width: int | None
+
+
+@strict
+def scale_entry(stats, j, x, learn, center, floor):
+    """Count a value of feature j (Welford 1962) and return it standardised; one without spread is 0, or itself uncentred."""
+    if learn:
+        n = stats[COUNT, j] + 1.0
+        before = x - stats[MEAN, j]
+        mean = stats[MEAN, j] + before / n
+        stats[COUNT, j] = n
+        stats[MEAN, j] = mean
+        stats[SQUARES, j] += before * (x - mean)
+    n = stats[COUNT, j]
+    deviation = np.sqrt(stats[SQUARES, j] / n) if n > 0.0 else 0.0
+    if not deviation < np.inf:
+        return np.nan  # the sum of squares overflowed; callers refuse it
+    if deviation <= floor:
+        return 0.0 if center and n > 0.0 else x
+    return (x - stats[MEAN, j]) / deviation if center else x / deviation
+
+
+@strict
+def scale_sparse(indices, data, out, stats, measured, learn, center, floor):
+    """Standardise the stored entries, or only those measured; return the place of the first that is not finite, or -1."""
+    for k in range(data.shape[0]):
+        j = np.int64(indices[k])
+        x = np.float64(data[k])
+        touched = j < stats.shape[1] and (measured.shape[0] == 0 or measured[k])
+        out[k] = scale_entry(stats, j, x, learn, center, floor) if touched else x
+        if not np.isfinite(out[k]):
+            return k
+    return -1
+
+
+@strict
+def scale_dense(X, out, stats, learn, center, floor):
+    """Standardise dense rows; return the place of the first entry that is not finite, or -1."""
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            out[i, j] = scale_entry(stats, j, np.float64(X[i, j]), learn, center, floor)
+            if not np.isfinite(out[i, j]):
+                return i * X.shape[1] + j
+    return -1
+
+
+@strict
+def normalize_rows(starts, data, out, norm):
+    """Divide each row by its norm: 0 Euclidean, 1 sum of sizes, 2 largest size. Rows of zeros stay."""
+    for i in range(starts.shape[0] - 1):
+        top = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            top = max(top, abs(np.float64(data[k])))
+        total = 0.0
+        if top > 0.0:
+            for k in range(starts[i], starts[i + 1]):  # over the largest, so that squares neither overflow nor vanish
+                v = abs(np.float64(data[k])) / top
+                total += v * v if norm == 0 else v
+        share = np.sqrt(total) if norm == 0 else total if norm == 1 else 1.0
+        for k in range(starts[i], starts[i + 1]):
+            out[k] = data[k] / top / share if top > 0.0 else data[k]
+
+
+class Scale(Step):
+    """Standardise features as they come: less the mean so far, over the standard deviation so far.
+
+    After a Table only numbers and crosses with numbers are touched, and centred: categories and words keep their counts. Dense rows
+    are centred; other sparse rows are only divided by the deviation of their stored entries, so that zeros stay zeros. `center`
+    decides otherwise. A feature without spread (at most `floor`) becomes 0 when centred and stays itself when not.
+    """
+
+    def __init__(self, center: bool | None = None, floor: float = 1e-12) -> None:
+        self.center, self.floor = center, floor
+        self._stats = np.zeros((3, 0))
+        self._width: int | None = None  # of dense rows
+
+    def rows(self, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:
+        """Standardise rows; `measured` says which entries of sparse ones to touch, None for all."""
+        center = self.center if self.center is not None else rows.layout == "dense" or measured is not None
+        if rows.layout == "dense" and rows.width != (self._width or rows.width):
+            raise ValueError(f"X has {rows.width} features, but Scale is expecting {self._width} features as input")
+        data = rows.arrays[-1]
+        out = np.empty(data.shape)
+        stats = self._room(rows, learn)
+        settings = (int(learn), int(center), float(self.floor))
+        if rows.layout == "dense":
+            bad = kernel(scale_dense)(data, out, stats, *settings)
+        else:
+            some = np.empty(0, bool) if measured is None else measured
+            bad = kernel(scale_sparse)(rows.arrays[1], data, out, stats, some, *settings)
+        if bad >= 0:
+            row = bad // rows.width if rows.layout == "dense" else int(np.searchsorted(rows.arrays[0], bad, side="right")) - 1
+            raise ValueError(
+                f"standardising {data.ravel()[bad]:g} in row {row} overflows; expected values below 1e150 in size. Rescale them."
+            )
+        if learn:
+            self._stats = stats
+            self._width = rows.width if rows.layout == "dense" else self._width
+        return rows._replace(arrays=(*rows.arrays[:-1], out))
+
+    def _room(self, rows: Rows, learn: bool) -> np.ndarray:
+        """Return statistics with room for all features of these rows; spare room is doubled as numbers grow."""
+        have, need, dense = self._stats.shape[1], rows.width, rows.layout == "dense"
+        if need <= have or not (learn or dense):
+            return self._stats
+        wider = np.zeros((3, need if dense else max(need, min(2 * have, 2 * need))))
+        wider[:, :have] = self._stats
+        return wider
+
+    def mark(self, rows: Rows) -> Touched:
+        """Return the statistics these rows would change."""
+        have = self._stats.shape[1]
+        if rows.layout == "dense" or len(rows.arrays[1]) > have:
+            return Touched(None, self._stats.copy(), self._width)
+        features = np.unique(rows.arrays[1])
+        features = features[features < have]
+        return Touched(features, self._stats[:, features], self._width)
+
+    def back(self, mark: Touched) -> None:
+        """Restore them."""
+        if mark.features is None:
+            self._stats = mark.stats
+        else:
+            self._stats[:, mark.features] = mark.stats
+        self._width = mark.width
+
+    def merge(self, other: Scale, numbers: np.ndarray | None = None) -> None:
+        """Take in the statistics of another (Chan, Golub, LeVeque 1979); `numbers` say where its features are here."""
+        if self.get_params() != other.get_params():
+            raise ValueError(f"cannot merge scalers with different settings: {self!r} and {other!r}")
+        theirs = other._stats
+        if numbers is not None:
+            theirs = np.zeros((3, int(numbers.max(initial=-1)) + 1))
+            known = min(len(numbers), other._stats.shape[1])
+            theirs[:, numbers[:known]] = other._stats[:, :known]
+        size = max(theirs.shape[1], self._stats.shape[1])
+        a, b = (np.pad(s, ((0, 0), (0, size - s.shape[1]))) for s in (self._stats, theirs))
+        n = a[COUNT] + b[COUNT]
+        share = b[COUNT] / np.maximum(n, 1.0)
+        apart = b[MEAN] - a[MEAN]
+        mean = np.where(a[COUNT] == 0.0, b[MEAN], a[MEAN] + apart * share)
+        self._stats = np.array([n, mean, a[SQUARES] + b[SQUARES] + apart * apart * a[COUNT] * share])
+        self._width = other._width if self._width is None else self._width
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return what was learned, as arrays: the features met, and their statistics."""
+        met = np.flatnonzero(self._stats[COUNT])
+        sizes = np.array([self._stats.shape[1], -1 if self._width is None else self._width])
+        return {"features": met, "stats": self._stats[:, met], "sizes": sizes}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from what was learned."""
+        met, stats, (size, width) = state["features"], state["stats"], state["sizes"].tolist()
+        sound = met.ndim == 1 and stats.shape == (3, len(met)) and 0 <= size <= 1 << 31 and (met >= 0).all() and (met < size).all()
+        if not sound or not np.isfinite(stats).all() or (stats[[COUNT, SQUARES]] < 0.0).any():
+            raise ValueError(
+                "expected features with their counts, means and sums of squares, found arrays that do not fit together"
+            )
+        self._stats = np.zeros((3, size))
+        self._stats[:, met] = stats
+        self._width = None if width < 0 else width
+
+
+class Normalize(Step):
+    """Bring each row to length 1 in a norm: l2, l1 or max. Rows of zeros stay."""
+
+    def __init__(self, norm: str = "l2") -> None:
+        if norm not in NORMS:
+            raise ValueError(f"norm must be one of {', '.join(NORMS)}, got {norm!r}")
+        self.norm = norm
+
+    def rows(self, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:
+        """Normalise rows; nothing is learned."""
+        data = rows.arrays[-1]
+        out = np.empty(data.shape)
+        starts = np.ascontiguousarray(rows.stored(), np.int64)
+        kernel(normalize_rows)(starts, data.reshape(-1), out.reshape(-1), NORMS.index(self.norm))
+        return rows._replace(arrays=(*rows.arrays[:-1], out))
+
+    def mark(self, rows: Rows) -> None:
+        """Nothing is learned."""
+
+    def back(self, mark: None) -> None:
+        """Nothing was learned."""
+
+    def merge(self, other: Normalize, numbers: np.ndarray | None = None) -> None:
+        """Nothing was learned; the norms must agree."""
+        if self.norm != other.norm:
+            raise ValueError(f"cannot merge rows in the norms {self.norm} and {other.norm}")
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return no arrays."""
+        return {}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Nothing to go on from."""
+
+
+Map = Scale | Normalize
+MAPS: dict[str, Any] = {"scale": Scale, "normalize": Normalize}

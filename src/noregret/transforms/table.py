@@ -1,0 +1,316 @@
+"""The encoder of named columns: numbers, categories and texts become rows of features, without the user writing code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.inputs import Rows
+from . import names as stores
+from .cells import Column, columns_of, dict_columns, fields_of, is_open, stacked, unknown
+from .encode import CATEGORY, NUMBER, ONCE, SUM, TEXT, Job, characters, run
+from .step import Step
+
+ROLES = ("numeric", "categorical", "text")
+WORDY = 5  # a text column whose first value has more words than this is read as words, and as categories otherwise
+LONG = 256  # bytes; a value longer than this in a column nobody declared categorical is no category
+
+
+def listed(names: Any) -> tuple[str, ...]:
+    """Return one name, several, or none, as a tuple."""
+    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
+
+
+class Mark(NamedTuple):
+    """What a table knew at a moment, to go back to."""
+
+    names: int
+    columns: dict[str, int]
+    schema: frozenset[str] | None
+
+
+class Table(Step):
+    """Encode the columns of a table as features.
+
+    `target`, `weight`, `id` and `time` name columns that are no features, and `ignore` those to leave out. Columns that `numeric`,
+    `categorical` and `text` do not name are decided by their first value: a number or truth value is numeric, a text of more than
+    five words is text, any other is categorical. Dates are refused: ignore them, or make numbers of them.
+
+    A number is the feature `age`, and a missing one `age?`; a category is `country=DE`; a word is `body:free`, counted (or 1 with
+    `binary`), and with `ngrams=2` also `body:free money`; `chars=(2, 4)` adds character grams, `body~fre`. A missing category or
+    text gives no feature; the empty text is missing. `cross=["a,b"]` multiplies the features of columns: `country=DE&device=phone`,
+    `country=DE&age`.
+
+    Features are numbered by first appearance. With `hash_bits` a name is folded into 2^hash_bits numbers instead, and at most
+    `names` names are remembered, to be read and to count collisions.
+    """
+
+    def __init__(
+        self,
+        target: str | None = None,
+        weight: str | None = None,
+        id: str | None = None,  # noqa: A002
+        time: str | None = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        text: Any = None,
+        ignore: Any = (),
+        cross: Any = (),
+        ngrams: int = 1,
+        chars: tuple[int, int] | None = None,
+        lower: bool = True,
+        binary: bool = False,
+        hash_bits: int | None = None,
+        names: int = 1_000_000,
+    ) -> None:
+        self.target, self.weight, self.id, self.time = target, weight, id, time
+        self.numeric, self.categorical, self.text, self.ignore, self.cross = numeric, categorical, text, ignore, cross
+        self.ngrams, self.chars, self.lower, self.binary, self.hash_bits, self.names = (
+            ngrams,
+            chars,
+            lower,
+            binary,
+            hash_bits,
+            names,
+        )
+        self._roles = {name: role for role, key in enumerate(ROLES) for name in listed(getattr(self, key))}
+        self._crosses = [
+            tuple(part.strip() for part in c.split(",")) if isinstance(c, str) else tuple(c) for c in crosses_of(cross)
+        ]
+        self._reserved = {name for name in (target, weight, id, time) if name is not None}
+        self._leave = self._reserved | set(listed(ignore))
+        self._check()
+        self._store = stores.empty()
+        self._columns: dict[str, int] = {}  # role, in the order in which columns had their first value
+        self._schema: frozenset[str] | None = None  # the columns of closed tables
+        self._known: list[str] = []  # names as texts, as far as read
+
+    def _check(self) -> None:
+        """Refuse settings that contradict each other."""
+        declared = [n for key in ROLES for n in listed(getattr(self, key))]
+        twice = sorted({n for n in declared if declared.count(n) > 1 or n in self._leave})
+        if twice:
+            raise ValueError(
+                f"column {twice[0]!r} is declared twice: it is one of {', '.join(ROLES)}, target, weight, id, time or ignore"
+            )
+        for c in self._crosses:
+            if not 2 <= len(c) <= 3 or len(set(c)) < len(c) or not all(c) or self._leave & set(c):
+                raise ValueError(f"a cross takes two or three different feature columns, such as 'a,b'; got {','.join(c)!r}")
+        if self.hash_bits is not None and not (isinstance(self.hash_bits, (int, np.integer)) and 1 <= self.hash_bits <= 31):
+            raise ValueError(f"hash_bits must be a whole number from 1 to 31, got {self.hash_bits!r}")
+        if not (isinstance(self.ngrams, (int, np.integer)) and 0 <= self.ngrams <= 10):
+            raise ValueError(f"ngrams must be a whole number from 0 (no words) to 10, got {self.ngrams!r}")
+        if self.chars is not None and not (len(self.chars) == 2 and 1 <= self.chars[0] <= self.chars[1] <= 20):
+            raise ValueError(f"chars must be the shortest and longest character gram, such as (2, 4), got {self.chars!r}")
+
+    # ---- encoding ------------------------------------------------------------------------------------------------------
+    def encoded(self, data: Any, learn: bool) -> tuple[Rows, np.ndarray]:
+        """Return the rows of a record batch of Arrow or a list of dicts, and for each entry whether it is made of numbers.
+
+        Without learning nothing changes, and unknown names are left out (or hashed). Dicts may bring new columns at any time.
+        """
+        if isinstance(data, (list, tuple)):
+            return self._encode(dict_columns(data, self._leave, *self._declared()), len(data), learn)
+        if not is_open(data):
+            self._check_schema([name for name, _ in fields_of(data)], learn)
+        return self._encode(columns_of(data, self._leave, *self._declared()), data.num_rows, learn)
+
+    def rows(self, data: Any, learn: bool) -> Rows:
+        """Return the rows of a record batch of Arrow or a list of dicts."""
+        return self.encoded(data, learn)[0]
+
+    def row(self, x: Mapping[Any, Any], learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers and values of one example given as a dict."""
+        if not isinstance(x, Mapping):
+            raise TypeError(f"expected an example as a dict of named cells, got {type(x).__name__}")
+        _, numbers, values = self.rows([x], learn).arrays
+        return numbers, values
+
+    def _declared(self) -> tuple[set[str], set[str]]:
+        """Return the columns declared numbers, and those declared something else."""
+        roles = self._roles
+        return {n for n, r in roles.items() if r == NUMBER}, {n for n, r in roles.items() if r != NUMBER}
+
+    def _check_schema(self, names: list[str], learn: bool) -> None:
+        """Hold closed tables to the columns of the first one."""
+        found = frozenset(names) - self._leave
+        if self._schema is None:
+            wanted = [*self._roles, *(n for c in self._crosses for n in c)]
+            absent = [n for n in wanted if n not in found]
+            if absent:
+                raise ValueError(unknown(absent, names))
+            if learn:
+                self._schema = found
+        elif found != self._schema:
+            gone, new = sorted(self._schema - found), sorted(found - self._schema)
+            what = f"missing: {', '.join(gone[:5])}" if gone else f"new: {', '.join(new[:5])}"
+            raise ValueError(
+                f"the columns are not those of the first batch; {what}. Give the same columns, or ignore those that vary."
+            )
+
+    def _encode(self, columns: list[Column], n: int, learn: bool) -> tuple[Rows, np.ndarray]:
+        """Encode columns of cells."""
+        by_name = {c.name: c for c in columns}
+        roles, since = self._with_new(columns)
+        for name, column in by_name.items():
+            if name in roles and name not in self._roles and roles[name] == CATEGORY:
+                refuse_long(column)
+        store, job = run(self._store, self._job(columns, roles, since, n), learn, *self._folding())
+        if learn:
+            self._store, self._columns = store, roles
+        m = int(job.indptr[-1])
+        return Rows("csr", (job.indptr, job.indices[:m], job.data[:m]), n, self.width), job.measured[:m]
+
+    def _folding(self) -> tuple[int, int]:
+        """Return the bits of hashes, -1 for exact numbers, and how many names to remember."""
+        return (-1, 0) if self.hash_bits is None else (int(self.hash_bits), int(self.names))
+
+    def _with_new(self, columns: list[Column]) -> tuple[dict[str, int], dict[str, int]]:
+        """Return the roles of all columns, those with a first value among them; and the rows of the first values."""
+        firsts = [(*c.first(), c) for c in columns if c.name not in self._columns]
+        joining = sorted((f for f in firsts if f[0] >= 0), key=lambda f: f[0])
+        roles = dict(self._columns)
+        for row, is_text, c in joining:
+            wordy = is_text and not c.category and len(c.text(row).split()) > WORDY
+            roles[c.name] = self._roles.get(c.name, TEXT if wordy else CATEGORY if is_text else NUMBER)
+        return roles, {c.name: row for row, _, c in joining}
+
+    def _job(self, columns: list[Column], roles: dict[str, int], since: dict[str, int], n: int) -> Job:
+        """Return what the kernel is to do, and room to begin with."""
+        names = [name.encode("utf-8", "surrogatepass") for name in roles]
+        numbers, text, starts, where = stacked(columns, n, b"".join(names))
+        rank = {c.name: where[k].tolist() for k, c in enumerate(columns)}
+        plan, end = [], 0
+        for name, data in zip(roles, names, strict=True):
+            plan.append([*rank.get(name, (-1, -1)), roles[name], since.get(name, 0), end, end + len(data), 0, 0, -3, -3])
+            end += len(data)
+        at = {name: j for j, name in enumerate(roles)}
+        crosses = [[*(at[name] for name in c), -1][:3] for c in self._crosses if all(name in at for name in c)]
+        wide = len(text) > 0 and bool(text.max() >= 128)
+        guess, pieces = n * (len(plan) + len(crosses)) + 64, 64 + len(plan)
+        return Job(
+            numbers=numbers,
+            text=text,
+            starts=starts,
+            columns=np.array(plan, np.int64).reshape(-1, 10),
+            crosses=np.array(crosses, np.int64).reshape(-1, 3),
+            characters=characters(wide, bool(self.lower)),
+            ngrams=int(self.ngrams),
+            shortest=int(self.chars[0]) if self.chars else 0,
+            longest=int(self.chars[1]) if self.chars else 0,
+            tag=ONCE if self.binary else SUM,
+            at=np.zeros(5, np.int64),
+            bytes=np.empty(4096, np.uint8),
+            pieces=np.empty((pieces, 5), np.int64),
+            values=np.empty(pieces),
+            meet=np.full(128, -1),
+            indptr=np.zeros(n + 1, np.int64),
+            indices=np.empty(guess, np.uint32),
+            data=np.empty(guess),
+            measured=np.empty(guess, bool),
+        )
+
+    # ---- reading back --------------------------------------------------------------------------------------------------
+    @property
+    def width(self) -> int:
+        """Numbers in use: names met, or 2^hash_bits."""
+        return stores.count(self._store) if self.hash_bits is None else 1 << self.hash_bits
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Return the names by number; hashed ones as far as remembered, by appearance."""
+        if len(self._known) > stores.count(self._store):
+            self._known = []
+        self._known += stores.texts(self._store, len(self._known))
+        return list(self._known)
+
+    @property
+    def collisions(self) -> int:
+        """Return how many of the names remembered share their number with an earlier one."""
+        if self.hash_bits is None:
+            return 0
+        n = stores.count(self._store)
+        return n - len(np.unique(self._store.hashes[:n] & np.uint32((1 << self.hash_bits) - 1)))
+
+    @property
+    def column_roles(self) -> dict[str, str]:
+        """Return what each column is read as, in the order of their first values."""
+        return {name: ROLES[role] for name, role in self._columns.items()}
+
+    # ---- going back, merging, saving -----------------------------------------------------------------------------------
+    def mark(self) -> Mark:
+        """Return what is known now."""
+        return Mark(stores.count(self._store), self._columns, self._schema)
+
+    def back(self, mark: Mark) -> None:
+        """Forget what was learned since."""
+        stores.cut(self._store, mark.names)
+        self._columns, self._schema = mark.columns, mark.schema
+        del self._known[mark.names :]
+
+    def merge(self, other: Table) -> np.ndarray | None:
+        """Take in the names of another table; return the number here of each of its numbers, None where they are the same."""
+        if self.get_params() != other.get_params():
+            raise ValueError(f"cannot merge tables with different settings: {self!r} and {other!r}")
+        for name, role in other._columns.items():
+            if self._columns.get(name, role) != role:
+                raise ValueError(f"cannot merge: column {name!r} is {ROLES[self._columns[name]]} here and {ROLES[role]} there")
+        self._columns = {**self._columns, **other._columns}
+        n = stores.count(other._store)
+        if self.hash_bits is not None:
+            n = min(n, max(int(self.names) - stores.count(self._store), 0))
+        numbers = np.empty(n, np.int64)
+        done = 0
+        while (done := stores.kernel(stores.join_all)(self._store, other._store, done, numbers)) < n:
+            self._store = stores.wider(self._store)
+        self._schema = other._schema if self._schema is None else self._schema
+        return None if self.hash_bits is not None else numbers
+
+    def meta(self) -> dict[str, Any]:
+        """Return the settings and columns as JSON values."""
+        settings = {k: plain(v) for k, v in self.get_params().items()}
+        schema = None if self._schema is None else sorted(self._schema)
+        return {"settings": settings, "columns": list(self._columns.items()), "schema": schema}
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Return the names as arrays."""
+        return stores.tensors(self._store)
+
+    @classmethod
+    def restored(cls, meta: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> Table:
+        """Return the table that was saved."""
+        settings: dict[str, Any] = {k: tuple(v) if k == "chars" and v is not None else v for k, v in meta["settings"].items()}
+        table = cls(**settings)
+        table._store = stores.restored(tensors["pool"], tensors["ends"])
+        table._columns = {str(k): int(role) for k, role in meta["columns"]}
+        if not set(table._columns.values()) <= {NUMBER, CATEGORY, TEXT}:
+            raise ValueError(f"expected roles of columns, found {meta['columns']}")
+        table._schema = None if meta["schema"] is None else frozenset(meta["schema"])
+        return table
+
+
+def crosses_of(cross: Any) -> Iterable[Any]:
+    """Return crosses as a list: one may be given alone, as text."""
+    return [cross] if isinstance(cross, str) else list(cross)
+
+
+def plain(v: Any) -> Any:
+    """Return a setting as a JSON value."""
+    if isinstance(v, np.generic):
+        return v.item()
+    return [plain(x) for x in v] if isinstance(v, (list, tuple, set, frozenset)) else v
+
+
+def refuse_long(column: Column) -> None:
+    """Refuse texts as categories where nobody declared them so."""
+    if column.texts is None or len(column.texts.data) <= LONG:
+        return
+    sizes = np.diff(column.texts.starts)
+    if sizes.max() > LONG:
+        row = int(np.argmax(sizes > LONG))
+        raise ValueError(
+            f"column {column.name!r} began with short texts, so it is read as categories, but row {row} of the batch holds "
+            f"{int(sizes[row])} bytes: {column.text(row)[:40]!r}... Declare it: text, categorical or ignore."
+        )
