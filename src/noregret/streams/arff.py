@@ -1,0 +1,163 @@
+"""ARFF files: attributes with types, then rows as in CSV, or sparse rows {number value, ...}."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from .batch import BadRow, Position
+from .blocks import BLOCK, Block, Parsed
+from .delimited import MISSING, CsvReader, scanned
+from .source import Source
+
+CELLS = 1 << 22  # of a batch of sparse rows
+QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|\S+)\s+(.+)", re.I)
+VALUE = re.compile(rf"\s*({QUOTED}|[^,]*?)\s*(?:,|$)")
+ENTRY = re.compile(rf"\s*(\d+)\s+({QUOTED}|[^,\s]+)\s*(?:,|$)")
+KINDS = {"numeric": "number", "real": "number", "integer": "integer", "string": "text", "date": "text"}
+
+
+def unquoted(text: str) -> str:
+    """Return a name or value without its quotes."""
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    return text.strip()
+
+
+class ArffReader(CsvReader):
+    """ARFF, dense or sparse. Nominal attributes are categories; a value that was not declared is a bad row."""
+
+    def __init__(self, source: Source, on_bad: str = "stop", required: Any = (), block: int = BLOCK) -> None:
+        super().__init__(source, "arff", on_bad, True, ",", "'", (), required, block)
+        self.comment, self.escape = b"%", "\\"
+        self.nominal: dict[str, list[str]] = {}
+
+    def known(self) -> Position:
+        """Return the attributes."""
+        return {**super().known(), "nominal": self.nominal}
+
+    def remember(self, position: Position) -> None:
+        """Take them back."""
+        super().remember(position)
+        self.nominal = dict(position.get("nominal", {}))
+
+    def begin(self, block: Block) -> int | None:
+        """Read the attributes, up to @data."""
+        found = re.search(rb"^\s*@data[^\n]*(\n|$)", block.data, re.I | re.M)
+        if found is None:
+            if not block.final:
+                return None
+            raise ValueError(f"{block.path}: expected @data after the attributes, found the end of the file; is it ARFF?")
+        columns, kinds, nominal = [], {}, {}
+        for k, line in enumerate(block.data[: found.start()].decode("utf-8", "replace").split("\n")):
+            if not line.strip().lower().startswith("@attribute"):
+                continue
+            m = ATTRIBUTE.match(line.strip())
+            if m is None:
+                raise BadRow(block.path, block.line + k, 1, "@attribute NAME TYPE", repr(line.strip()))
+            name, kind = unquoted(m[1]), m[2].strip()
+            columns.append(name)
+            if kind.startswith("{"):
+                nominal[name] = [unquoted(v) for v in VALUE.findall(kind.strip("{} 	"))[:-1]]
+            kinds[name] = "text" if kind.startswith("{") else KINDS.get(kind.split()[0].lower(), "")
+            if not kinds[name]:
+                raise BadRow(block.path, block.line + k, 1, f"a type such as {', '.join(KINDS)} or {{a, b}}", repr(kind))
+        if self.columns and (columns != self.columns or nominal != self.nominal):
+            raise ValueError(f"{block.path} has other attributes than the first file")
+        self.columns, self.kinds, self.nominal = columns, kinds, nominal
+        return found.end()
+
+    def parse(self, block: Block) -> Parsed:
+        """Parse the whole rows of a block."""
+        self.quote = '"' if b'"' in block.data and b"'" not in block.data else "'"
+        first = re.search(rb"^[ \t]*([^%\s])", block.data, re.M)
+        parsed = self._sparse(block) if first is not None and first[1] == b"{" else super().parse(block)
+        return parsed if parsed.rows is None else parsed._replace(rows=self._typed(parsed.rows))
+
+    def _typed(self, rows: Any) -> Any:
+        """Return rows with categories as such."""
+        for name in self.nominal:
+            j = rows.schema.get_field_index(name)
+            rows = rows.set_column(j, name, rows.column(j).dictionary_encode())
+        return rows
+
+    def _unfit(self, name: str, j: int, column: Any, records: np.ndarray, faults: dict[int, Any]) -> None:
+        """Note values that were not declared too."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        super()._unfit(name, j, column, records, faults)
+        if name in self.nominal:
+            known = pc.is_in(column, value_set=pa.array([*self.nominal[name], None], pa.string()))
+            for k in np.flatnonzero(~known.to_numpy()).tolist():
+                faults.setdefault(int(records[k]), (j + 1, self._wanted(name), repr(column[k].as_py())))
+
+    def _wanted(self, name: str) -> str:
+        """Return what an error says was expected of a nominal attribute."""
+        values = self.nominal[name]
+        return f"one of {', '.join(values[:8])}{', ...' if len(values) > 8 else ''} in attribute {name!r}"
+
+    # ---- sparse rows -----------------------------------------------------------------------------------------------------
+    def _sparse(self, block: Block) -> Parsed:
+        """Parse rows {number value, ...}: numbers that are left out are 0, nominal values the first declared."""
+        import pyarrow as pa
+
+        starts, fields = scanned(block.data, "\n", self.quote, block.final, self.escape)
+        most = max(CELLS // max(len(self.columns), 1), 1)
+        rows: list[dict[int, Any]] = []
+        end = 0
+        for r in range(len(fields)):
+            line = block.data[starts[r] : starts[r + 1]].decode("utf-8", "replace").strip()
+            if len(rows) >= most:
+                break
+            end = int(starts[r + 1])
+            if line and not line.startswith("%"):
+                number = block.line + block.data.count(b"\n", 0, int(starts[r]))
+                try:
+                    rows.append(self._entries(line, block.path, number))
+                except BadRow as bad:
+                    self.bad(bad)
+        arrays = []
+        for j, name in enumerate(self.columns):
+            numeric = self.kinds[name] != "text"
+            absent = 0.0 if numeric else self.nominal.get(name, [None])[0]
+            arrays.append(pa.array([x.get(j, absent) for x in rows], pa.float64() if numeric else pa.string()))
+        return Parsed(pa.RecordBatch.from_arrays(arrays, names=self.columns), end)
+
+    def _entries(self, line: str, path: str, number: int) -> dict[int, Any]:
+        """Return the entries of one sparse row."""
+        if not (line.startswith("{") and line.endswith("}")):
+            raise BadRow(path, number, 1, "a sparse row {number value, ...}", repr(line[:60]))
+        entries, at, body = {}, 0, line[1:-1].strip()
+        while at < len(body):
+            m = ENTRY.match(body, at)
+            if m is None or int(m[1]) >= len(self.columns):
+                raise BadRow(
+                    path, number, at + 2, f"an attribute from 0 to {len(self.columns) - 1} and a value", repr(body[at : at + 30])
+                )
+            j, v = int(m[1]), unquoted(m[2])
+            entries[j] = self._value(self.columns[j], v, path, number, m.start(2) + 2)
+            at = m.end()
+        for name in self.required:
+            if entries.get(self.columns.index(name), "") is None:
+                raise BadRow(path, number, None, f"a value in attribute {name!r}", "none")
+        return entries
+
+    def _value(self, name: str, v: str, path: str, number: int, column: int) -> Any:
+        """Return one value of its type."""
+        if v in MISSING:
+            return None
+        if name in self.nominal and v not in self.nominal[name]:
+            raise BadRow(path, number, column, self._wanted(name), repr(v))
+        if self.kinds[name] == "text":
+            return v
+        try:
+            x = float(v)
+        except ValueError:
+            x = np.inf
+        if not np.isfinite(x):
+            raise BadRow(path, number, column, f"a finite number in attribute {name!r}", repr(v))
+        return x

@@ -1,0 +1,337 @@
+"""CSV and TSV: cells by delimiter, in quotes or not, with or without a header.
+
+A column is numbers when at least nine in ten of its cells are, in the first block that has any; later cells that do not fit are
+bad rows. Space around cells is dropped. Empty cells and NA, NaN, null, None and ? are missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import re
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..core import engine
+from .batch import BadRow, Position
+from .blocks import BLOCK, BOM, Block, BlockReader, Parsed
+from .source import Source
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
+NUMERIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+MOSTLY = 0.9
+LONGEST = 1 << 24  # bytes; a quote that does not close within this was no quote
+
+
+def scan_records(data: Any, delimiter: Any, quote: Any, escape: Any, final: Any, starts: Any, fields: Any) -> Any:
+    """Find the records of a block: where each begins and how many cells it has, 0 for a blank line and -1 where a quote never
+    closes (the record is then one line). Return how many there are; starts[that] is where they end.
+    """
+    n = data.shape[0]
+    records, begin = 0, 0
+    while begin < n:
+        at, cells, line_end = begin, 1, -1
+        fresh, quoted = True, False
+        while at < n:
+            b = data[at]
+            if b == 10 and line_end < 0:
+                line_end = at
+            if b == escape:
+                at += 1
+            elif quoted:
+                if b == quote:
+                    if at + 1 < n and data[at + 1] == quote:
+                        at += 1
+                    else:
+                        quoted = False
+            elif b == 10:
+                break
+            elif b == quote and fresh:
+                quoted = True
+            elif b == delimiter:
+                cells += 1
+            fresh = b == delimiter and not quoted
+            at += 1
+        if at >= n and not final and not (quoted and n - begin > LONGEST):
+            break
+        if quoted:
+            cells, at = -1, line_end if line_end >= 0 else n
+        elif at == begin or (at == begin + 1 and data[begin] == 13):
+            cells = 0
+        starts[records] = begin
+        fields[records] = cells
+        records += 1
+        begin = at + 1
+    starts[records] = min(begin, n)
+    return records
+
+
+@cache
+def _scanner(interpreting: bool) -> Any:
+    return scan_records if interpreting else engine.compiled(scan_records)
+
+
+def scanned(data: bytes, delimiter: str, quote: str, final: bool, escape: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the whole records of a block begin (and end), and how many cells each has."""
+    room = data.count(b"\n") + 2
+    starts, fields = np.zeros(room, np.int64), np.zeros(room, np.int64)
+    n = _scanner(engine.interpreting())(
+        np.frombuffer(data, np.uint8), ord(delimiter), ord(quote), ord(escape) if escape else -1, final, starts, fields
+    )
+    return starts[: n + 1], fields[:n]
+
+
+class CsvReader(BlockReader):
+    """Files of delimited cells. Columns named in `text` are kept as they are written, numbers or not."""
+
+    escape: str | None = None  # what comes after it is no quote
+    comment: bytes = b""  # a record that begins with it is left out
+
+    def __init__(
+        self,
+        source: Source,
+        kind: str = "csv",
+        on_bad: str = "stop",
+        header: bool | None = None,
+        delimiter: str | None = None,
+        quote: str = '"',
+        text: Any = (),
+        required: Any = (),
+        block: int = BLOCK,
+    ) -> None:
+        super().__init__(source, on_bad, block, required)
+        if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii()):
+            raise ValueError(f"delimiter must be one ASCII character, got {delimiter!r}")
+        self.kind, self.header, self.quote = kind, header, quote
+        self.delimiter = delimiter or ("\t" if kind == "tsv" else None)
+        self.text = (text,) if isinstance(text, str) else tuple(text)
+        self.columns: list[str] = []
+        self.kinds: dict[str, str] = {}  # integer, number or text, once decided
+
+    def known(self) -> Position:
+        """Return the columns and their kinds."""
+        return {"columns": self.columns, "kinds": dict(self.kinds), "header": self.header, "delimiter": self.delimiter}
+
+    def remember(self, position: Position) -> None:
+        """Take them back, or begin without any."""
+        self.columns, self.kinds = list(position.get("columns", ())), dict(position.get("kinds", {}))
+        if "columns" in position:
+            self.header, self.delimiter = position["header"], position["delimiter"]
+
+    def begin(self, block: Block) -> int | None:
+        """Read the header, or make one."""
+        skip = len(BOM) if block.data.startswith(BOM) else 0
+        self.delimiter = self.delimiter or sniffed_delimiter(block.data[skip:])
+        starts, fields = scanned(block.data[skip:], self.delimiter, self.quote, block.final)
+        there = np.flatnonzero(fields)
+        if len(there) == 0:
+            return len(block.data) if block.final else None
+        first = int(there[0])
+        text = block.data[skip + int(starts[first]) : skip + int(starts[first + 1])].decode("utf-8", "replace")
+        cells = [c.strip() for c in next(csv.reader([text], delimiter=self.delimiter, quotechar=self.quote, skipinitialspace=True))]
+        if self.header is None:
+            self.header = is_header(cells)
+        names = cells if self.header else [f"c{j}" for j in range(len(cells))]
+        if self.columns and names != self.columns:
+            raise ValueError(
+                f"{block.path} has other columns than the first file: expected {', '.join(self.columns)}; found {', '.join(names)}"
+            )
+        if len(set(names)) < len(names) or not all(names):
+            twice = next((n for n in names if names.count(n) > 1), "")
+            raise ValueError(f"{block.path}: the header names column {twice!r} twice, or not at all; name each column once")
+        self.columns = names
+        self.kinds.update({n: "text" for n in self.text if n in names})
+        return skip + int(starts[first + 1] if self.header else starts[first])
+
+    def parse(self, block: Block) -> Parsed:
+        """Parse the whole records of a block."""
+        assert self.delimiter is not None
+        starts, fields = scanned(block.data, self.delimiter, self.quote, block.final, self.escape)
+        if len(fields) == 0:
+            return Parsed(None, 0)
+        if self.comment:
+            fields[np.frombuffer(block.data, np.uint8)[starts[:-1]] == ord(self.comment)] = 0
+        good = fields == len(self.columns)
+        faults: dict[int, tuple[int | None, str, str]] = {}
+        for r in np.flatnonzero(~good & (fields != 0)).tolist():
+            many = "a quote that does not close" if fields[r] < 0 else f"{fields[r]}"
+            faults[r] = (None, f"{len(self.columns)} columns", many)
+        rows = None
+        while rows is None and good.any():
+            rows = self._rows(block, starts, np.flatnonzero(good), faults)
+            good[list(faults)] = False
+        for r in sorted(faults):
+            column, expected, found = faults[r]
+            self.bad(BadRow(block.path, block.line + block.data.count(b"\n", 0, int(starts[r])), column, expected, found))
+        return Parsed(rows, int(starts[-1]))
+
+    def _rows(self, block: Block, starts: np.ndarray, records: np.ndarray, faults: dict[int, Any]) -> Any:
+        """Return the rows of some records; None when more of them have faults, which are added."""
+        import pyarrow as pa
+
+        data = joined(block.data, starts, records)
+        unknown = [n for n in self.columns if n not in self.kinds]
+        try:
+            table = self._read(data, {n: self.kinds[n] for n in self.columns if n in self.kinds})
+            for name in unknown:
+                kind = kind_of(table.column(name))
+                if kind is not None:
+                    self.kinds[name] = kind
+            if any(n in self.kinds for n in unknown):
+                table = self._read(data, self.kinds)
+        except pa.ArrowInvalid as error:
+            for k, column, expected, found in self._wrong(data, block, starts, records):
+                faults.setdefault(int(records[k]), (column, expected, found))
+            if not faults:
+                raise ValueError(f"{block.path}: lines from {block.line} on cannot be read: {error}") from None
+            return None
+        if table.num_rows != len(records):
+            raise ValueError(f"{block.path}: expected {len(records)} rows from line {block.line} on, found {table.num_rows}")
+        faulty = len(faults)
+        for j, name in enumerate(self.columns):
+            self._unfit(name, j, table.column(name), records, faults)
+        return record_batch(table, self.kinds) if len(faults) == faulty else None
+
+    def _unfit(self, name: str, j: int, column: Any, records: np.ndarray, faults: dict[int, Any]) -> None:
+        """Note infinite numbers, and missing cells where there must be some."""
+        if self.kinds.get(name) in ("integer", "number"):
+            values = column.to_numpy()
+            for k in np.flatnonzero(np.isinf(values)).tolist():
+                faults.setdefault(int(records[k]), (j + 1, f"a finite number in column {name!r}", str(values[k])))
+        if name in self.required and column.null_count:
+            for k in np.flatnonzero(column.is_null().to_numpy()).tolist():
+                faults.setdefault(int(records[k]), (j + 1, f"a value in column {name!r}", "none"))
+
+    def _read(self, data: bytes, kinds: dict[str, str]) -> Any:
+        """Return the cells of records as columns of numbers and texts."""
+        import pyarrow as pa
+        import pyarrow.csv
+
+        types = {n: pa.float64() if kinds.get(n) in ("integer", "number") else pa.string() for n in self.columns}
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(data),
+            read_options=pyarrow.csv.ReadOptions(column_names=self.columns, use_threads=False, block_size=len(data) + 1),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=self.delimiter,
+                quote_char=self.quote,
+                escape_char=self.escape or False,
+                newlines_in_values=self.quote.encode() in data,
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=types, null_values=[*MISSING, *(f" {m}" for m in MISSING)], strings_can_be_null=True
+            ),
+        )
+        for j, name in enumerate(self.columns):
+            if types[name] == pa.string():
+                table = table.set_column(j, name, trimmed(table.column(j)))
+        return table
+
+    def _wrong(self, data: bytes, block: Block, starts: np.ndarray, records: np.ndarray) -> Any:
+        """Yield the records that cannot be read: which, the column, what was expected and what came."""
+        wrong = [k for k, r in enumerate(records) if not is_text(block.data[starts[r] : starts[r + 1]])]
+        if wrong:
+            for k in wrong:
+                yield k, None, "text in UTF-8", "bytes of another encoding"
+            return
+        table = self._read(data, {})
+        for j, name in enumerate(self.columns):
+            if self.kinds.get(name) not in ("integer", "number"):
+                continue
+            column = table.column(j).combine_chunks()
+            for k in not_numbers(column, 0):
+                hint = "a number" if name in self.required else "a number, or declare the column categorical or text,"
+                yield k, j + 1, f"{hint} in column {name!r}", repr(column[k].as_py())
+
+
+# ---- cells -------------------------------------------------------------------------------------------------------------
+def joined(data: bytes, starts: np.ndarray, records: np.ndarray) -> bytes:
+    """Return the bytes of some records; runs of them are copied as one."""
+    breaks = np.flatnonzero(np.diff(records) != 1) + 1
+    parts = []
+    for run in np.split(records, breaks):
+        part = data[starts[run[0]] : starts[run[-1] + 1]]
+        parts.append(part if part.endswith(b"\n") else part + b"\n")
+    return b"".join(parts)
+
+
+def trimmed(column: Any) -> Any:
+    """Return texts without space around them, the missing ones as null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = pc.utf8_trim_whitespace(column)
+    missing = pc.is_in(column, value_set=pa.array(MISSING))
+    return pc.if_else(missing, None, column) if pc.any(missing).as_py() else column
+
+
+def kind_of(column: Any) -> str | None:
+    """Return what a column of texts holds: integer, number or text; None when all cells are missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = column.drop_null()
+    if len(column) == 0:
+        return None
+    for kind, type_ in (("integer", pa.int64()), ("number", pa.float64())):
+        try:
+            column.cast(type_)
+        except pa.ArrowInvalid:
+            continue
+        return kind
+    numbers = pc.match_substring_regex(column, f"^{NUMERIC.pattern}$")
+    return "number" if pc.mean(numbers).as_py() >= MOSTLY else "text"
+
+
+def not_numbers(column: Any, before: int) -> list[int]:
+    """Return the rows of the cells that are no numbers, by halves."""
+    import pyarrow as pa
+
+    try:
+        column.cast(pa.float64())
+        return []
+    except pa.ArrowInvalid:
+        half = len(column) // 2
+        if half == 0:
+            return [before]
+        return not_numbers(column[:half], before) + not_numbers(column[half:], before + half)
+
+
+def record_batch(table: Any, kinds: dict[str, str]) -> Any:
+    """Return a table of one block as a record batch, whole numbers as such."""
+    import pyarrow as pa
+
+    columns = []
+    for name in table.column_names:
+        column = table.column(name).combine_chunks()
+        if name not in kinds:
+            column = pa.nulls(len(column))
+        elif kinds[name] == "integer":
+            with contextlib.suppress(pa.ArrowInvalid):  # a later block has fractions
+                column = column.cast(pa.int64())
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, names=table.column_names)
+
+
+def is_text(data: bytes) -> bool:
+    """Return whether bytes are UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def is_header(cells: list[str]) -> bool:
+    """Return whether a first row looks like names: all different, none a number or missing."""
+    return len(set(cells)) == len(cells) and not any(c in MISSING or NUMERIC.fullmatch(c) for c in cells)
+
+
+def sniffed_delimiter(data: bytes) -> str:
+    """Return the delimiter that is most frequent in the first line with any."""
+    for line in data.splitlines()[:20]:
+        counts = {d: line.count(d.encode()) for d in ",;\t|"}
+        if any(counts.values()):
+            return max(counts, key=lambda d: counts[d])
+    return ","

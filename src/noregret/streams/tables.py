@@ -1,0 +1,241 @@
+"""Tables in files: JSON lines, Parquet and Arrow files; and, from their own module, CSV and TSV."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..transforms.cells import OPEN, flat
+from .batch import BadRow, Batch, Position, Reader, Skipped
+from .blocks import BLOCK, BOM, Block, BlockReader, Parsed
+from .delimited import CsvReader
+from .source import Source, expand, total_size
+
+__all__ = ["CsvReader", "JsonReader", "ParquetReader"]
+
+ROWS = 1 << 15
+
+
+class JsonReader(BlockReader):
+    """One JSON object a line. Nested objects have dots in their names; keys may come and go, and hold texts or numbers."""
+
+    kind = "jsonl"
+
+    def __init__(self, source: Source, on_bad: str = "stop", required: Any = (), block: int = BLOCK) -> None:
+        super().__init__(source, on_bad, block, required)
+
+    def begin(self, block: Block) -> int:
+        """Skip a byte order mark."""
+        return len(BOM) if block.data.startswith(BOM) else 0
+
+    def parse(self, block: Block) -> Parsed:
+        """Parse the whole lines of a block: all at once where Arrow can, line by line where not."""
+        end = len(block.data) if block.final else block.data.rfind(b"\n") + 1
+        data = block.data[:end]
+        if not data.strip():
+            return Parsed(None, end)
+        rows = fast_json(data)
+        if rows is None or self._lacking(rows):
+            rows = self._slowly(block, data)
+        return Parsed(rows, end)
+
+    def _lacking(self, rows: Any) -> bool:
+        """Return whether cells that must be there are missing."""
+        return any(n not in rows.schema.names or rows.column(n).null_count for n in self.required)
+
+    def _slowly(self, block: Block, data: bytes) -> Any:
+        """Parse line by line, and say which line is bad."""
+        rows = []
+        for k, line in enumerate(data.split(b"\n")):
+            if line.strip():
+                try:
+                    rows.append(self._object(line, block.path, block.line + k))
+                except BadRow as bad:
+                    self.bad(bad)
+        return records_batch(rows)
+
+    def _object(self, line: bytes, path: str, number: int) -> dict[str, Any]:
+        """Return the cells of one line."""
+        try:
+            x = json.loads(line)
+        except json.JSONDecodeError as e:
+            raise BadRow(path, number, e.colno, "a JSON object", f"{e.msg}: {line[:60].decode('utf-8', 'replace')!r}") from None
+        except UnicodeDecodeError:
+            raise BadRow(path, number, None, "text in UTF-8", "bytes of another encoding") from None
+        if not isinstance(x, dict):
+            raise BadRow(path, number, 1, "a JSON object", f"a {type(x).__name__}")
+        cells = dict(flat(x))
+        for name, v in cells.items():
+            if isinstance(v, list):
+                raise BadRow(path, number, None, f"a number or text under {name!r}", "a list")
+            if isinstance(v, float) and math.isinf(v):
+                raise BadRow(path, number, None, f"a finite number under {name!r}", str(v))
+        for name in self.required:
+            if cells.get(name) is None:
+                raise BadRow(path, number, None, f"a value under {name!r}", "none")
+        return cells
+
+
+def fast_json(data: bytes) -> Any:
+    """Return lines of JSON as a record batch, None where they are mixed or bad."""
+    import pyarrow as pa
+    import pyarrow.json
+
+    def read(texts: list[str]) -> Any:
+        schema = pa.schema([(n, pa.string()) for n in texts]) if texts else None
+        options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer")
+        reading = pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1)
+        return pyarrow.json.read_json(pa.BufferReader(data), read_options=reading, parse_options=options)
+
+    try:
+        table = read([])
+        dates = [f.name for f in table.schema if pa.types.is_timestamp(f.type)]
+        table = read(dates) if dates else table  # a text stays as it is written
+        while any(pa.types.is_struct(f.type) for f in table.schema):
+            table = table.flatten()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    kinds = pa.types
+    for f, column in zip(table.schema, table.columns, strict=True):
+        number = kinds.is_integer(f.type) or kinds.is_floating(f.type)
+        if not (number or kinds.is_string(f.type) or kinds.is_boolean(f.type) or kinds.is_null(f.type)):
+            return None
+        if kinds.is_floating(f.type) and np.isinf(column.to_numpy()).any():
+            return None
+    whole = table.combine_chunks().to_batches()
+    return whole[0].replace_schema_metadata({OPEN: b"1"}) if whole else None
+
+
+def records_batch(rows: list[dict[str, Any]]) -> Any:
+    """Return dicts as a record batch; a key that holds both texts and numbers becomes two columns of the same name."""
+    import pyarrow as pa
+
+    names: dict[str, None] = {}
+    for x in rows:
+        names.update(dict.fromkeys(x))
+    arrays, labels = [], []
+    for name in names:
+        cells = [x.get(name) for x in rows]
+        texts = [v if isinstance(v, str) else None for v in cells]
+        numbers = [None if v is None or isinstance(v, str) else v for v in cells]
+        if any(v is not None for v in numbers):
+            whole = {type(v) for v in numbers if v is not None} <= {int} and all(abs(v) < 2**63 for v in numbers if v is not None)
+            truth = {type(v) for v in numbers if v is not None} == {bool}
+            kind = pa.bool_() if truth else pa.int64() if whole else pa.float64()
+            arrays.append(pa.array([None if v is None else v if truth or whole else float(v) for v in numbers], kind))
+            labels.append(name)
+        if any(v is not None for v in texts):
+            arrays.append(pa.array(texts, pa.string()))
+            labels.append(name)
+        if all(v is None for v in cells):
+            arrays.append(pa.nulls(len(rows)))
+            labels.append(name)
+    schema = pa.schema(list(zip(labels, (a.type for a in arrays), strict=True)), metadata={OPEN: b"1"})
+    return pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else None
+
+
+class ParquetReader(Reader):
+    """Parquet and Arrow (Feather) files, and directories of them; `country=DE` in a path below the directory is a column."""
+
+    kind = "parquet"
+
+    def __init__(self, source: Source, on_bad: str = "stop", required: Any = (), rows: int = ROWS) -> None:
+        super().__init__()
+        self.root = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
+        self.paths = expand(source, "*.parquet")
+        self.name = self.root or ", ".join(self.paths)
+        self.size = total_size(self.paths)
+        self.rows, self.on_bad = rows, on_bad
+        self.required = (required,) if isinstance(required, str) else tuple(required)
+
+    def batches(self, position: Position | None = None) -> Iterator[Batch]:
+        """Yield the examples."""
+        at = position or {"file": 0, "row": 0, "examples": 0, "skipped": 0}
+        self.skipped = Skipped()
+        self.skipped.count = at["skipped"]
+        examples = at["examples"]
+        for k in range(at["file"], len(self.paths)):
+            path, row = self.paths[k], at["row"] if k == at["file"] else 0
+            before = 0 if self.size is None else sum(os.path.getsize(p) for p in self.paths[:k])
+            for record, share in self._file(path, row):
+                kept = self._kept(record, path, row)
+                row += record.num_rows
+                examples += kept.num_rows
+                self.read = before + int(share * os.path.getsize(path))
+                if kept.num_rows:
+                    where = {"file": k, "path": path, "row": row, "examples": examples, "skipped": self.skipped.count}
+                    yield Batch(kept, None, None, None, None, where)
+
+    def _file(self, path: str, skip: int) -> Iterator[tuple[Any, float]]:
+        """Yield the record batches of a file behind so many rows, and how much of the file is read then."""
+        import pyarrow as pa
+
+        try:
+            groups = list(row_groups(path))
+        except pa.ArrowInvalid as e:
+            raise ValueError(
+                f"{path}: expected a Parquet or Arrow file ({e}). It is damaged, cut short, or of another kind."
+            ) from None
+        extra = partitions(path, self.root)
+        for k, (n, read) in enumerate(groups):
+            if skip >= n:
+                skip -= n
+                continue
+            done = skip
+            for record in read(self.rows):
+                if skip >= record.num_rows:
+                    skip -= record.num_rows
+                    continue
+                part, skip = record.slice(skip), 0
+                done += part.num_rows
+                for name, value in extra.items():
+                    part = part.append_column(name, pa.array([value] * part.num_rows))
+                yield part, (k + done / n) / len(groups)
+
+    def _kept(self, record: Any, path: str, row: int) -> Any:
+        """Leave out rows without the cells that must be there."""
+        keep = np.ones(record.num_rows, bool)
+        for name in self.required:
+            if name in record.schema.names and record.column(name).null_count:
+                for i in np.flatnonzero(record.column(name).is_null().to_numpy(zero_copy_only=False)).tolist():
+                    keep[i] = False
+                    bad = BadRow(path, row + i + 1, None, f"a value in column {name!r}", "none")
+                    if self.on_bad == "stop":
+                        raise bad
+                    self.skipped.add(bad)
+        return record if keep.all() else record.filter(keep)
+
+
+def row_groups(path: str) -> Iterator[tuple[int, Any]]:
+    """Yield the rows of each row group of a file, and what reads it in batches."""
+    import pyarrow as pa
+
+    with open(path, "rb") as f:
+        arrow = f.read(6) == b"ARROW1"
+    if arrow:
+        file = pa.ipc.open_file(pa.memory_map(path))
+        for k in range(file.num_record_batches):
+            record = file.get_batch(k)
+            yield record.num_rows, lambda size, r=record: (r.slice(a, size) for a in range(0, r.num_rows, size))
+        return
+    import pyarrow.parquet
+
+    parquet = pyarrow.parquet.ParquetFile(path)
+    for k in range(parquet.num_row_groups):
+        yield (
+            parquet.metadata.row_group(k).num_rows,
+            lambda size, k=k: parquet.iter_batches(batch_size=size, row_groups=[k], use_threads=False),
+        )
+
+
+def partitions(path: str, root: str) -> dict[str, str]:
+    """Return the columns that the path of a file below a directory names, as in country=DE/part-0.parquet."""
+    if not os.path.isdir(root):
+        return {}
+    parts = os.path.relpath(os.path.dirname(path), root).split(os.sep)
+    return {k: v for k, _, v in (p.partition("=") for p in parts) if v}
