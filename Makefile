@@ -5,7 +5,8 @@ BIN := .venv/bin
 .PHONY: run test check bench browser format clean
 
 run: .venv/core
-	$(BIN)/noregret demo
+	mkdir -p build
+	$(BIN)/noregret compare 'synthetic:linear?n=100000&d=50&relevant=10' --html build/report.html
 
 test: .venv/test
 	$(BIN)/python -m pytest -n 2 --dist worksteal

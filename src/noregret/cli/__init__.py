@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 import click
 
 from .. import __version__
 
-COMMANDS = ("algorithms", "cite", "demo", "warm")
+COMMANDS = ("evaluate", "compare", "sweep", "train", "predict", "inspect", "convert", "algorithms", "cite", "new", "warm")
+COMPLETION = """\b
+Completion of commands, options and learners by the Tab key:
+  bash: eval "$(_NOREGRET_COMPLETE=bash_source noregret)" in ~/.bashrc
+  zsh:  eval "$(_NOREGRET_COMPLETE=zsh_source noregret)" in ~/.zshrc
+  fish: _NOREGRET_COMPLETE=fish_source noregret | source
+        in ~/.config/fish/completions/noregret.fish
+"""
 
 
 class Group(click.Group):
@@ -27,17 +35,38 @@ class Group(click.Group):
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; Ctrl-C ends it with exit code 130, as a shell expects."""
+        """Run a command; what goes wrong is one line, and Ctrl-C ends it with exit code 130, as a shell expects."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             ctx.exit(130)
+        except BrokenPipeError:
+            raise
+        except (ValueError, TypeError, OSError, ImportError, MemoryError) as e:
+            if os.environ.get("NOREGRET_DEBUG"):
+                raise
+            raise click.ClickException(message(e)) from e
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def message(e: BaseException) -> str:
+    """Return what to tell a user about an error."""
+    if isinstance(e, MemoryError):
+        return "out of memory: fold the features with --hash-bits, or take fewer rows with --limit"
+    if isinstance(e, OSError) and e.strerror and e.filename is not None:
+        return f"{e.filename}: {e.strerror}"
+    return str(e) or type(e).__name__
+
+
+@click.group(cls=Group, epilog=COMPLETION, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="noregret")
 def main() -> None:
     """Online learning: predict and learn one example at a time.
 
-    Exit codes: 0 fine, 1 failure, 2 wrong usage, 130 interrupted.
-    """
+    \b
+    noregret compare data.svm                              which learner?
+    noregret sweep data.svm --model pa1 -C 2^-4..2^4       which setting?
+    noregret train data.svm --model pa1 -C 0.1 --save m.nr
+    noregret predict new.svm --model-file m.nr
+
+    Exit codes: 0 fine, 1 failure, 2 wrong usage, 130 interrupted. NOREGRET_DEBUG=1 shows where a failure happened.
+    """  # noqa: D301  click reads the mark

@@ -10,13 +10,16 @@ from typing import Any
 import click
 
 from ..text import summary, table
+from .options import Command, Option
+from .plugins import plugin_option
 
 TASKS = ("classification", "regression", "one_class")
 
 
-@click.command("algorithms", short_help="List the learners.")
-@click.option("--task", type=click.Choice(TASKS), help="Only the learners of one task.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.command("algorithms", cls=Command, short_help="List the learners.")
+@click.option("--task", cls=Option, type=click.Choice(TASKS), help="Only the learners of one task.")
+@plugin_option
+@click.option("--json", "as_json", cls=Option, is_flag=True, help="Print JSON instead of a table.")
 def command(task: str | None, as_json: bool) -> None:
     """List the learners: registry name, class, task, how two of them merge, what they do."""
     found = learners(task)
@@ -27,7 +30,9 @@ def command(task: str | None, as_json: bool) -> None:
     text = table(["name", "class", "task", "merge", "summary"], rows, left=range(5))
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     click.echo("\n".join(line[:width] for line in text.splitlines()))
-    click.echo(f"\n{len(rows)} learners. Use one as noregret.learner(name, ...) or by its class; see also: noregret cite NAME.")
+    click.echo(
+        f"\n{len(rows)} learners. noregret evaluate --model NAME --help shows the options of one, noregret cite NAME its paper."
+    )
 
 
 def learners(task: str | None = None) -> list[dict[str, Any]]:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib import resources
 
 import click
 
+from .options import Command, Option
+from .plugins import plugin_option
 
-@click.command("cite", short_help="Print the BibTeX entry of a learner.")
-@click.argument("name")
-def command(name: str) -> None:
+
+def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of learners that begin so."""
+    from ..registry import load_all
+
+    return [name for name in sorted(load_all()) if name.startswith(incomplete)]
+
+
+@click.command("cite", cls=Command, short_help="Print the BibTeX entry of a learner.")
+@click.argument("name", shell_complete=complete)
+@plugin_option
+@click.option("--json", "as_json", cls=Option, is_flag=True, help="Print JSON instead of the entry alone.")
+def command(name: str, as_json: bool) -> None:
     """Print the BibTeX entry of the paper behind the learner NAME."""
     from ..registry import load_all
 
@@ -19,8 +32,9 @@ def command(name: str) -> None:
         raise click.UsageError(unknown(name, sorted(found)))
     key = found[name].cite
     if key not in (entries := references()):
-        raise click.ClickException(f"{name} has no entry in refs.bib")
-    click.echo(entries[key])
+        raise click.ClickException(f"{name} names no paper that is known here{f' ({key})' if key else ''}")
+    said = {"name": name, "cite": key, "bibtex": entries[key]}
+    click.echo(json.dumps(said, indent=2) if as_json else entries[key])
 
 
 def unknown(name: str, known: list[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -14,14 +15,20 @@ from typing import Any
 
 import click
 
-from .cite import unknown
+from . import plugins
+from .cite import complete, unknown
+from .options import Command, Option
 
 
-@click.command("warm", short_help="Compile kernels into the cache ahead of use.")
-@click.argument("names", nargs=-1)
-@click.option("--quick", is_flag=True, help="Dense rows and two classes only.")
-@click.option("--jobs", type=click.IntRange(1), help="Processes to compile in; the number of cores unless given.")
-def command(names: tuple[str, ...], quick: bool, jobs: int | None) -> None:
+@click.command("warm", cls=Command, short_help="Compile kernels into the cache ahead of use.")
+@click.argument("names", nargs=-1, shell_complete=complete)
+@click.option("--quick", cls=Option, is_flag=True, help="Dense rows and two classes only.")
+@click.option(
+    "--jobs", cls=Option, type=click.IntRange(1), metavar="N", help="Processes to compile in; the number of cores unless given."
+)
+@plugins.plugin_option
+@click.option("--json", "as_json", cls=Option, is_flag=True, help="Print JSON at the end instead of lines on the way.")
+def command(names: tuple[str, ...], quick: bool, jobs: int | None, as_json: bool) -> None:
     """Compile the kernels of the learners NAMES, of all unless given, into the cache.
 
     Covered are float64 rows without sample weights: dense, CSR and dicts, with two classes and with three. Whatever else is used
@@ -41,15 +48,21 @@ def command(names: tuple[str, ...], quick: bool, jobs: int | None) -> None:
     start = time.perf_counter()
     jobs = min(jobs or cores(), len(todo))
     if jobs > 1:
-        if not share(todo, jobs, quick):
+        if not share(todo, jobs, quick, as_json):
             raise click.ClickException("not everything was compiled, see above")
+    else:
+        with leaving_at_once():
+            for name in todo:
+                line = one(name, quick)
+                if not as_json:
+                    click.echo(line)
+    seconds = time.perf_counter() - start
+    if as_json:
         click.echo(
-            f"{len(todo)} learners in {time.perf_counter() - start:.1f} s, {jobs} processes; cache: {engine.cache_directory()}"
+            json.dumps({"learners": todo, "seconds": seconds, "processes": jobs, "cache": str(engine.cache_directory())}, indent=2)
         )
-        return
-    with leaving_at_once():
-        for name in todo:
-            click.echo(one(name, quick))
+    elif jobs > 1:
+        click.echo(f"{len(todo)} learners in {seconds:.1f} s, {jobs} processes; cache: {engine.cache_directory()}")
 
 
 @contextlib.contextmanager
@@ -72,7 +85,8 @@ def share(names: Sequence[str], jobs: int, quick: bool, silent: bool = False) ->
     out = subprocess.DEVNULL if silent else None
     base = [sys.executable, "-m", "noregret.cli", "warm", "--jobs", "1", *(["--quick"] if quick else [])]
     parts = [[*base, *names[i::jobs]] for i in range(jobs)]
-    running = [subprocess.Popen(part, stdout=out, stderr=out, start_new_session=True) for part in parts]
+    env = {**os.environ, "NOREGRET_PLUGINS": os.pathsep.join(map(str, plugins.loaded))}
+    running = [subprocess.Popen(part, stdout=out, stderr=out, start_new_session=True, env=env) for part in parts]
     try:
         return all([p.wait() == 0 for p in running])  # noqa: C419  wait for all of them
     finally:

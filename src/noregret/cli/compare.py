@@ -1,0 +1,81 @@
+"""`noregret compare`: several learners, once over a source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from . import learners
+from .options import (
+    Command,
+    Option,
+    check_files,
+    deliver,
+    report_options,
+    source_argument,
+    source_of,
+    source_options,
+    watched,
+    watching_options,
+)
+from .plugins import plugin_option
+from .progress import watching
+
+
+@click.command("compare", cls=Command, short_help="Measure several learners in one pass.")
+@source_argument
+@click.option(
+    "-m",
+    "--models",
+    cls=Option,
+    group="Options",
+    multiple=True,
+    type=learners.LearnerName(),
+    metavar="NAMES",
+    help="Learners with commas between them, settings after a colon: perceptron,pa1:C=0.1. May be repeated.  [default: a dozen]",
+)
+@plugin_option
+@click.option(
+    "--permutations",
+    cls=Option,
+    group="Options",
+    type=click.IntRange(1),
+    help="Take the rows in so many random orders: mean and spread.",
+)
+@click.option("--seed", cls=Option, group="Options", type=click.IntRange(0), help="Seed of the orders.  [default: 0]")
+@source_options
+@watching_options
+@report_options
+def command(source: tuple[str, ...], models: tuple[str, ...], quiet: bool, **options: Any) -> None:
+    """Let several learners answer, then learn, each row of SOURCE, read once; print them best first.
+
+    SOURCE is one or several files, a glob, - for standard input, or synthetic:NAME?option=value.
+
+    \b
+    noregret compare mail.svm
+    noregret compare mail.svm -m perceptron,pa1:C=0.1,average=true -m ogd --html report.html
+    noregret compare mail.svm -m pa1,pa2 --permutations 20
+    """  # noqa: D301  click reads the mark
+    from ..evaluate.study import compare
+
+    check_files(options)
+    chosen = [learners.from_spec(spec) for spec in split(models)] or None
+    extra = {k: options[k] for k in ("permutations", "seed") if options[k] is not None}
+    with watching(quiet, f"{len(chosen) if chosen else 'the'} learners") as watch:
+        report = compare(source_of(source), chosen, watch=watch, **extra, **watched(options))
+    deliver(report, options)
+
+
+def split(given: Sequence[str]) -> list[str]:
+    """Return the learners named, each with its settings: a part such as average=true belongs to the one before it."""
+    found: list[str] = []
+    for text in given:
+        for i, part in enumerate(text.split(",")):
+            head, equals, _ = part.partition("=")
+            if i and equals and ":" not in head:
+                found[-1] += f",{part}"
+            else:
+                found.append(part.strip())
+    return found

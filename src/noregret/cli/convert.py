@@ -1,0 +1,52 @@
+"""`noregret convert`: the same examples in another format."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import click
+
+from ..text import plural, printable, size
+from .options import Command, Option, reading, source_argument, source_of, source_options
+from .progress import watching
+
+
+@click.command("convert", cls=Command, short_help="Write a source in another format.")
+@source_argument
+@click.argument("destination", type=click.Path(dir_okay=False))
+@click.option("--json", "as_json", cls=Option, is_flag=True, help="Print JSON instead of a line.")
+@click.option("--quiet", cls=Option, is_flag=True, help="Show no progress.")
+@source_options
+def command(source: tuple[str, ...], destination: str, as_json: bool, quiet: bool, **options: Any) -> None:
+    """Write SOURCE to DESTINATION in the format of its name: .svm, .vw, .csv, .tsv, .jsonl, .parquet or .npz.
+
+    .gz, .zst or .bz2 after it packs text. From table to table the columns stay as they are. To svmlight, VW and npz a table is
+    written as the features that a learner would see, so it needs --target; labels that are texts become numbers there, by first
+    appearance, and are listed.
+
+    \b
+    noregret convert mail.svm.gz mail.parquet
+    noregret convert mail.csv mail.svm --target spam --text body
+    """  # noqa: D301  click reads the mark
+    from ..streams.writers import convert
+
+    with watching(quiet, "the reader", leave=False) as shown:
+        done = convert(source_of(source), destination, limit=options["limit"], watch=shown, **reading(options))
+    found: dict[str, Any] = {
+        "source": done.stream.name,
+        "file": destination,
+        "format": done.kind,
+        "rows": done.rows,
+        "skipped": done.stream.skipped.count,
+        "bytes": os.path.getsize(destination),
+        "labels": done.labels,
+    }
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return
+    skipped = f", {plural(done.stream.skipped.count, 'bad row')} left out" if done.stream.skipped.count else ""
+    click.echo(f"Wrote {plural(done.rows, 'row')} to {printable(destination)} ({done.kind}, {size(found['bytes'])}){skipped}.")
+    if done.labels:
+        click.echo("Labels: " + ", ".join(f"{printable(k)} is {v}" for k, v in done.labels.items()) + ".")

@@ -1,0 +1,39 @@
+"""`noregret evaluate`: one learner, once over a source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from . import learners
+from .options import check_files, deliver, report_options, source_argument, source_of, source_options, watched, watching_options
+from .plugins import plugin_option
+from .progress import watching
+
+
+@click.command("evaluate", cls=learners.LearnerCommand, short_help="Measure one learner over a source.")
+@source_argument
+@learners.model_option(required=True)
+@plugin_option
+@source_options
+@watching_options
+@report_options
+def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) -> None:
+    """Let one learner answer, then learn, each row of SOURCE; print what was measured.
+
+    SOURCE is one or several files, a glob, - for standard input, or synthetic:NAME?option=value. Formats: svmlight, VW, CSV, TSV,
+    JSON lines, Parquet, ARFF, npz; also packed with gzip, zstd or bz2.
+
+    \b
+    noregret evaluate mail.svm --model pa1 -C 0.1
+    noregret evaluate mail.csv --target spam --text body --model pa1
+    noregret evaluate --model pa1 --help      shows the options of pa1
+    """  # noqa: D301  click reads the mark
+    from ..evaluate.study import evaluate
+
+    check_files(options)
+    chosen = learners.learner(model, learners.settings(options))
+    with watching(quiet, chosen.name) as watch:
+        report = evaluate(source_of(source), chosen, watch=watch, **watched(options))
+    deliver(report, options)

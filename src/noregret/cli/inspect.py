@@ -1,0 +1,245 @@
+"""`noregret inspect`: a model file in words."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import textwrap
+from typing import Any
+
+import click
+
+from ..text import amount, percent, plural, printable, shortened, size, table
+from .cite import references
+from .options import Command, Option
+from .plugins import plugin_option
+
+
+@click.command("inspect", cls=Command, short_help="Show a model file in words.")
+@click.argument("file", type=click.Path(dir_okay=False))
+@plugin_option
+@click.option(
+    "--top", cls=Option, type=click.IntRange(0), default=20, show_default=True, metavar="N", help="Largest weights to show."
+)
+@click.option("--all", "everything", cls=Option, is_flag=True, help="Show every parameter, and not only those that were set.")
+@click.option("--json", "as_json", cls=Option, is_flag=True, help="Print JSON instead of text.")
+def command(file: str, top: int, everything: bool, as_json: bool) -> None:
+    """Show what is in the model FILE: learner, parameters, what it has seen, and its largest weights by the names of features."""
+    from ..core.model_file import load
+
+    found = facts(load(file), file, top)
+    if as_json:
+        from ..evaluate.report import plain
+
+        click.echo(json.dumps(plain(found), indent=2))
+    else:
+        click.echo(text(found, everything))
+
+
+# ---- what is known ---------------------------------------------------------------------------------------------------
+def facts(model: Any, path: str, top: int) -> dict[str, Any]:
+    """Return everything about a model."""
+    learner, front = getattr(model, "learner", model), getattr(model, "front", None)
+    m = learner.__dict__.get("_m")
+    changed = {k: v for k, v in learner.get_params().items() if repr(v) != repr(learner.defaults[k])}
+    found: dict[str, Any] = {
+        "file": path,
+        "bytes": os.path.getsize(path),
+        "model": learner.name,
+        "class": type(learner).__name__,
+        "task": learner.task,
+        "cite": cited(learner.cite),
+        "params": learner.get_params(),
+        "changed": changed,
+        "steps": steps(front),
+        "stream": learner.__dict__.get("stream_"),
+        "examples": 0,
+    }
+    if m is None:
+        return found
+    found |= {
+        "examples": learner.n_seen_,
+        "mistakes": learner.n_mistakes_ if learner.task == "classification" else None,
+        "updates": learner.n_updates_,
+        "classes": learner.classes_.tolist() if learner.task == "classification" else None,
+        "features": learner.n_features_in_ if m.features.kind != "hashed" else m.features.size - m.features.bias,
+        "hashed": m.features.kind == "hashed",
+        "collisions": collisions(model, front, m),
+        "memory": sum(a.nbytes for a in m.arrays().values()),
+    }
+    return found | weights(learner, front, m, top)
+
+
+def cited(key: str) -> str | None:
+    """Return who is behind an algorithm, and when."""
+    entry = references().get(key)
+    if entry is None:
+        return None
+    fields = dict(re.findall(r"^\s*(\w+)\s*=\s*\{(.*)\},?$", entry, re.M))
+    names = [re.sub(r"[{}\\`'\"]", "", name.split(",")[0]) for name in fields["author"].split(" and ")]
+    who = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return f"{who} ({fields['year']})"
+
+
+def steps(front: Any) -> list[str]:
+    """Return what happens to a row before the learner."""
+    if front is None:
+        return []
+    found = []
+    if front.table is not None:
+        settings = {
+            k: v for k, v in front.table.get_params().items() if v not in (None, (), []) and v != default_of(front.table, k)
+        }
+        found.append(f"table({', '.join(f'{k}={v!r}' for k, v in settings.items())})")
+        by_role: dict[str, list[str]] = {}
+        for name, role in front.table.column_roles.items():
+            by_role.setdefault(role, []).append(name)
+        found += [f"{role}: {', '.join(names)}" for role, names in by_role.items()]
+    return [*found, *(repr(m) for m in front.maps)]
+
+
+def default_of(step: Any, name: str) -> Any:
+    """Return the default of a setting."""
+    from inspect import signature
+
+    return signature(type(step)).parameters[name].default
+
+
+def collisions(model: Any, front: Any, m: Any) -> int | None:
+    """Return how many names share a place, where features are hashed and names are known."""
+    if m.features.kind != "hashed":
+        return None
+    if front is not None and front.table is not None:
+        return int(front.table.collisions)
+    return int(m.features.collisions) if m.features.names else None
+
+
+# ---- weights ---------------------------------------------------------------------------------------------------------
+def weights(learner: Any, front: Any, m: Any, top: int) -> dict[str, Any]:
+    """Return the non-zero weights there are, and the largest with the names of their features."""
+    import numpy as np
+
+    try:
+        coef = np.atleast_2d(learner.coef_)
+    except AttributeError:
+        return {"nonzeros": None, "weights": None}
+    intercept = np.ravel(getattr(learner, "intercept_", 0.0))
+    surety = getattr(learner, "confidence_of_weights", None)
+    sure = None if surety is None else np.atleast_2d(surety())
+    names = naming(front, m)
+    found = []
+    for k, label in enumerate(learner.classes_.tolist() if len(coef) > 1 else [None]):
+        best = [int(j) for j in np.argsort(-np.abs(coef[k]), kind="stable")[:top] if coef[k, j] != 0.0]
+        rows = [{"feature": names(j), "weight": float(coef[k, j])} for j in best]
+        if sure is not None:
+            rows = [{**row, "confidence": float(sure[k, j])} for row, j in zip(rows, best, strict=True)]
+        found.append({"class": label, "intercept": float(intercept[k]), "top": rows})
+    return {"nonzeros": int(np.count_nonzero(coef)), "weights": found}
+
+
+def naming(front: Any, m: Any) -> Any:
+    """Return a function that names a feature by its place."""
+    features = m.features
+    if front is not None and front.table is not None and features.kind != "hashed":
+        known = front.table.feature_names
+    elif features.kind != "hashed":
+        known = list(features.names or [])
+    else:
+        return hashed_names(front, features)
+    return lambda j: str(known[j]) if j < len(known) else str(j)
+
+
+def hashed_names(front: Any, features: Any) -> Any:
+    """Return a function that names what was folded into a place, as far as it is remembered."""
+    from ..core.hashing import hash_name
+
+    names = front.table.feature_names if front is not None and front.table is not None else list(features.names)
+    places: dict[int, list[str]] = {}
+    for name in names:
+        places.setdefault(hash_name(name) & ((1 << features.bits) - 1), []).append(str(name))
+    return lambda j: " or ".join(places.get(j, [f"#{j}"]))
+
+
+# ---- in words --------------------------------------------------------------------------------------------------------
+def text(found: dict[str, Any], everything: bool) -> str:
+    """Return it as text."""
+    params = found["params"] if everything else found["changed"]
+    told = ", ".join(f"{k}={v!r}" for k, v in params.items()) or "all as by default"
+    lines = [
+        ("model", f"{found['model']} ({found['class']}), {found['task'].replace('_', ' ')}"),
+        ("from", found["cite"]),
+        ("parameters", told),
+        *(("steps" if i == 0 else "", step) for i, step in enumerate(found["steps"])),
+        ("file", f"{found['file']}, {size(found['bytes'])}"),
+    ]
+    if found["examples"] == 0:
+        return aligned([*lines, ("learned", "nothing yet")])
+    lines += [
+        ("memory", size(found["memory"])),
+        ("learned", learned(found)),
+        ("stream", where(found["stream"])),
+        ("classes", None if found["classes"] is None else listing(found["classes"])),
+        ("features", counted(found)),
+    ]
+    return "\n\n".join([aligned(lines), *weight_tables(found["weights"], found["classes"])])
+
+
+def aligned(lines: list[tuple[str, str | None]]) -> str:
+    """Return names and values in two columns, long values over several lines."""
+    width = max(40, min(shutil.get_terminal_size().columns, 132) - 12)
+    wrapped = [(name, textwrap.wrap(printable(said), width, break_on_hyphens=False)) for name, said in lines if said is not None]
+    return "\n".join(f"{name if i == 0 else '':<12}{part}" for name, parts in wrapped for i, part in enumerate(parts))
+
+
+def learned(found: dict[str, Any]) -> str:
+    """Return what was learned from."""
+    parts = [plural(found["examples"], "row"), plural(found["updates"], "update")]
+    if found["mistakes"] is not None:
+        parts.insert(1, f"{plural(found['mistakes'], 'mistake')} on the way ({percent(found['mistakes'] / found['examples'])} %)")
+    return ", ".join(parts)
+
+
+def counted(found: dict[str, Any]) -> str:
+    """Return the number of features, and how they are kept."""
+    said = plural(found["features"], "place" if found["hashed"] else "feature")
+    if found["nonzeros"] is not None:
+        said += f", {plural(found['nonzeros'], 'weight')} other than 0"
+    if found["hashed"]:
+        said += " (hashed" + ("" if found["collisions"] is None else f", {plural(found['collisions'], 'collision')}") + ")"
+    return said
+
+
+def where(stream: dict[str, Any] | None) -> str | None:
+    """Return where the training stopped."""
+    if not stream:
+        return None
+    if stream["position"] is None:
+        return f"{stream['source']}, to the end ({'once' if stream['epoch'] == 1 else plural(stream['epoch'], 'time')})"
+    epoch = f" of pass {stream['epoch'] + 1}" if stream["epoch"] else ""
+    return f"{stream['source']}, stopped after {plural(stream['epoch_examples'], 'row')}{epoch} at {json.dumps(stream['position'])}"
+
+
+def listing(values: list[Any]) -> str:
+    """Return labels, the first few of many."""
+    shown = ", ".join(str(v) for v in values[:10])
+    return f"{len(values)}: {shown}{', ...' if len(values) > 10 else ''}"
+
+
+def weight_tables(groups: list[dict[str, Any]] | None, classes: list[Any] | None) -> list[str]:
+    """Return the largest weights, of each class where there are several."""
+    if groups is None:
+        return ["This learner does not answer with one weight vector, so there are no weights to show."]
+    found = []
+    for group in groups:
+        rows = [[shortened(printable(row["feature"]), 50), amount(row["weight"])] for row in group["top"]]
+        rows += [["(constant)", amount(group["intercept"])]] if group["intercept"] else []
+        label = classes[1] if classes is not None and group["class"] is None and len(classes) == 2 else group["class"]
+        head = ["feature", "weight" if label is None else f"weight for {shortened(printable(str(label)), 20)}"]
+        if any("confidence" in row for row in group["top"]):
+            head.append("confidence")
+            rows = [[*row, amount(said.get("confidence"))] for row, said in zip(rows, [*group["top"], {}], strict=False)]
+        if rows:
+            found.append(table(head, rows))
+    return found

@@ -1,0 +1,250 @@
+"""Options made from the parameters of a learner: `--model pa1` brings -C, `--fit-intercept` and the others of PA-I."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn, get_type_hints
+
+import click
+
+from ..text import amount
+from . import plugins
+from .cite import unknown
+from .options import Command, Decorator, Option, ParamType
+from .values import Costs, ListOf, Named, Number, Pairs, Values
+
+LEFT_OUT = ("epochs", "shuffle", "seed", "hash_bits")  # of `fit`, or of the source
+SHARED = {
+    "fit_intercept": "A constant feature, learned like any other.",
+    "average": "Answer with the mean of all weight vectors.",
+    "classes": "The labels, if known beforehand.",
+    "class_weight": "Weights of the labels, such as spam=2,ham=1.",
+    "cost": "What a confusion costs, as TRUE:SAID=COST,...; 1 where nothing is said.",
+    "mode": "With --cost: learn against the class of largest loss, or the one predicted.",
+    "margin": "With --cost: the margin asked for.",
+    "dtype": "Of the weights.",
+}
+WORDS = {"mode": ("max_loss", "prediction"), "margin": ("sqrt_cost", "cost", "unit"), "dtype": ("float64", "float32")}
+PREFIX = "learner_"  # of the names by which a command gets their values
+EXTRA = "noregret.cli.learner_options"
+ARGS = "noregret.cli.arguments"
+
+
+class LearnerName(ParamType):
+    """The registry name of a learner, with settings after a colon if there are any."""
+
+    name = "learner"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Return the names that begin so; in a list, for the last of it."""
+        from click.shell_completion import CompletionItem
+
+        before, comma, last = incomplete.rpartition(",")
+        return [CompletionItem(before + comma + name) for name in sorted(known()) if name.startswith(last)]
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Say how to find one."""
+        return "Name a learner; noregret algorithms lists them."
+
+
+def known() -> dict[str, Any]:
+    """Return the learners by name."""
+    from ..registry import load_all
+
+    return load_all()
+
+
+def class_of(spec: str) -> Any:
+    """Return the class that a name, with or without settings, stands for."""
+    name = spec.partition(":")[0].strip()
+    found = known()
+    if name not in found:
+        raise click.UsageError(unknown(name, sorted(found)))
+    return found[name]
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+class LearnerCommand(Command):
+    """A command that has the options of the learner which `--model` names."""
+
+    lists = False  # whether they take several values
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Look for --model first, then parse with the options of that learner."""
+        ctx.meta[ARGS] = list(args)
+        spec = value_after(args, "--model", "-m")
+        ctx.meta[EXTRA] = []
+        if spec is not None:
+            try:
+                plugins.load(values_after(args, "--plugin"))
+                taken = {text for param in self.params for text in (*param.opts, *param.secondary_opts)}
+                ctx.meta[EXTRA] = options_of(class_of(spec), taken, self.lists)
+            except click.ClickException:
+                if not ctx.resilient_parsing:
+                    raise
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as e:
+            not_an_option(e, spec, ctx)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters of the command and those of its learner, the help last."""
+        own = super().get_params(ctx)
+        extra = ctx.meta.get(EXTRA, [])
+        return [*own[:-1], *extra, own[-1]]
+
+
+class SweepCommand(LearnerCommand):
+    """The same, with lists of values."""
+
+    lists = True
+
+
+def values_after(args: list[str], *names: str) -> list[str]:
+    """Return what stands after an option, wherever it is given."""
+    found = []
+    for i, arg in enumerate(args):
+        for name in names:
+            if arg == name and i + 1 < len(args):
+                found.append(args[i + 1])
+            elif name.startswith("--") and arg.startswith(name + "="):
+                found.append(arg.partition("=")[2])
+            elif not name.startswith("--") and arg.startswith(name) and len(arg) > 2:
+                found.append(arg[2:].removeprefix("="))
+    return found
+
+
+def value_after(args: list[str], *names: str) -> str | None:
+    """Return the last value given to an option."""
+    found = values_after(args, *names)
+    return found[-1] if found else None
+
+
+def not_an_option(e: click.NoSuchOption, spec: str | None, ctx: click.Context) -> NoReturn:
+    """Say whose option it is that a user gave to another learner, or to none."""
+    name = e.option_name
+    having = [
+        learner
+        for learner, cls in sorted(known().items())
+        if any(name in (*option.opts, *option.secondary_opts) for option in options_of(cls, set(), False))
+    ]
+    if not having:
+        raise e
+    whose = f"No such option {name!r}: it is one of {', '.join(having)}."
+    if spec is None:
+        raise click.UsageError(f"{whose} Name the learner with --model.", ctx) from None
+    own = ", ".join(option.opts[0] for option in ctx.meta[EXTRA])
+    raise click.UsageError(f"{whose} {spec.partition(':')[0]} has {own}.", ctx) from None
+
+
+def model_option(required: bool) -> Decorator:
+    """Return the option --model."""
+    what = "The learner, as noregret algorithms names it; its own options are shown by --model NAME --help."
+    return click.option(
+        "-m", "--model", cls=Option, group="Options", type=LearnerName(), required=required, metavar="NAME", help=what
+    )
+
+
+def settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the learner that the user gave."""
+    return {k.removeprefix(PREFIX): v for k, v in options.items() if k.startswith(PREFIX) and v is not None}
+
+
+def learner(spec: str, given: Mapping[str, Any]) -> Any:
+    """Return the learner of a name, with the parameters given; settings it does not have are wrong usage."""
+    made = from_spec(spec)
+    return made.set_params(**given) if given else made
+
+
+def from_spec(spec: str) -> Any:
+    """Return the learner of "name:C=0.1,average=true"."""
+    from ..evaluate.study import made
+
+    class_of(spec)
+    try:
+        return made(spec)
+    except TypeError as e:
+        raise click.UsageError(str(e)) from None
+
+
+# ---- options of a learner --------------------------------------------------------------------------------------------
+def options_of(cls: Any, taken: set[str], lists: bool) -> list[Option]:
+    """Return an option for each parameter; one whose name is taken by the command is called --model-NAME."""
+    hints = get_type_hints(cls.Params, include_extras=True)
+    heading = f"Options of {cls.name}"
+    found = []
+    for name, default in cls.defaults.items():
+        if name in LEFT_OUT and name not in hints:
+            continue
+        flag = written(name)
+        if flag in taken:
+            flag = f"--model-{name.rstrip('_').replace('_', '-')}"
+        kind = type_of(name, default, hints.get(name))
+        said = help_of(cls, name, default, hints.get(name))
+        if kind is bool and not lists:
+            flag, kind = f"{flag}/--no-{flag.lstrip('-')}", click.BOOL
+        elif kind is bool:
+            kind = Named({"true": True, "false": False})
+        if lists and not isinstance(kind, (Values, Pairs, Costs)):
+            kind = ListOf(kind)
+        found.append(Option([flag, PREFIX + name], type=kind, default=None, metavar=metavar(kind), help=said, group=heading))
+    return found
+
+
+def written(name: str) -> str:
+    """Return a parameter as an option: -C, --eta, --lambda."""
+    name = name.rstrip("_")
+    return f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
+
+
+def type_of(name: str, default: Any, hint: Any) -> Any:
+    """Return how the value of a parameter is read."""
+    from ..core.params import Choice, Range
+
+    marks = getattr(hint, "__metadata__", ())
+    mark = marks[0] if marks else None
+    if isinstance(mark, Range):
+        return Number(name, mark, None in marks)
+    if isinstance(mark, Choice):
+        return Named({"none" if k is None else str(k): k for k in mark.table})
+    if isinstance(default, bool):
+        return bool
+    kinds = {"classes": Values(), "class_weight": Pairs(), "cost": Costs()}
+    return Named({v: v for v in WORDS[name]}) if name in WORDS else kinds.get(name, click.STRING)
+
+
+def metavar(kind: Any) -> str | None:
+    """Return how the value is shown in the help."""
+    return getattr(kind, "shown", None)
+
+
+def help_of(cls: Any, name: str, default: Any, hint: Any) -> str:
+    """Return what the docstring says about a parameter, with its default and range."""
+    marks = getattr(hint, "__metadata__", ())
+    said = sentence(inspect.getdoc(cls) or "", name) or SHARED.get(name, "")
+    notes = [] if default is None and hint is None else [f"default: {value_text(default)}"]
+    if marks and hasattr(marks[0], "ends"):
+        notes.append(f"range {marks[0]}")
+    return "  ".join(part for part in (said, f"[{'; '.join(notes)}]" if notes else "") if part)
+
+
+def value_text(value: Any) -> str:
+    """Return a default as it would be given."""
+    if isinstance(value, float):
+        return amount(value).replace(",", "")
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def sentence(doc: str, name: str) -> str:
+    """Return the clause of the sentence on parameters that names this one."""
+    at = doc.find("Parameters:")
+    if at < 0:
+        return ""
+    paragraph = " ".join(doc[at + len("Parameters:") :].split("\n\n")[0].split())
+    for clause in re.split(r";\s|\.\s(?=[A-Z])|\.$", paragraph):
+        if re.search(rf"`{re.escape(name)}\b", clause):
+            text = clause.replace("`", "").strip()
+            return f"{text[0].upper() + text[1:] if text.startswith('the ') else text}."
+    return ""

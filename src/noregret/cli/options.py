@@ -1,0 +1,225 @@
+"""What commands share: options in groups, the source, the files a report is written to."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:  # older versions of click have it without a parameter
+    ParamType = click.ParamType
+
+FORMATS = ("arff", "csv", "jsonl", "npz", "parquet", "svmlight", "tsv", "vw")
+DETECTORS = ("adwin", "ddm", "eddm", "page_hinkley")
+Decorator = Callable[[Any], Any]
+
+
+class Option(click.Option):
+    """An option that stands under a heading of the help."""
+
+    def __init__(self, *args: Any, group: str = "Options", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.group = group
+
+
+class Command(click.Command):
+    """A command whose help shows its options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, group by group."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
+            if record is not None:
+                groups.setdefault(getattr(param, "group", "Options"), []).append(record)
+        for heading, records in sorted(
+            groups.items(), key=lambda g: not g[0].startswith("Options")
+        ):  # those of a learner come early
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+class Columns(ParamType):
+    """Names of columns with commas between them; one that has a comma itself is put in double quotes."""
+
+    name = "columns"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        """Return the names."""
+        found = next(csv.reader([value], skipinitialspace=True), []) if isinstance(value, str) else list(value)
+        if not all(found) or not found:
+            self.fail(f"expected names of columns with commas between them, got {value!r}", param, ctx)
+        return found
+
+
+def group(heading: str, *options: tuple[tuple[str, ...], dict[str, Any]]) -> tuple[Decorator, tuple[str, ...]]:
+    """Return a decorator that adds options under a heading, and the names by which a command gets their values."""
+    added = [click.option(*names, cls=Option, group=heading, **how) for names, how in options]
+    names = tuple(str(Option(list(names), **how).name) for names, how in options)
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(added):
+            command = option(command)
+        return command
+
+    return decorate, names
+
+
+def one(*names: str, **how: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return an option for `group`."""
+    return names, how
+
+
+def many_columns(name: str, what: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return an option that takes columns, once or several times."""
+    return one(name, type=Columns(), multiple=True, metavar="A,B", help=what)
+
+
+# ---- where examples come from ----------------------------------------------------------------------------------------
+source_options, SOURCE = group(
+    "Source",
+    one("--format", type=click.Choice(FORMATS), help="Format, where neither the name nor the first bytes tell it."),
+    one("--target", metavar="COLUMN", help="Column of the label or target, in tables."),
+    one("--weight", metavar="COLUMN", help="Column of weights of the rows."),
+    one("--id", metavar="COLUMN", help="Column that names the rows, for predictions."),
+    one("--time", metavar="COLUMN", help="Column of times, for --delay."),
+    many_columns("--numeric", "Columns of numbers."),
+    many_columns("--categorical", "Columns of categories."),
+    many_columns("--text", "Columns of text, read as words."),
+    many_columns("--ignore", "Columns to leave out."),
+    one("--cross", multiple=True, metavar="A,B", help="Add the products of the features of these columns; may be repeated."),
+    one(
+        "--ngrams", metavar="N", type=click.IntRange(0, 10), help="Longest run of words of a text that is a feature.  [default: 1]"
+    ),
+    one("--hash-bits", metavar="N", type=click.IntRange(1, 31), help="Fold features into 2^N places."),
+    one("--scale", is_flag=True, help="Standardise features as they come."),
+    one("--normalize", type=click.Choice(["l2", "l1", "max"]), help="Bring each row to length 1 in a norm."),
+    one("--on-bad", type=click.Choice(["stop", "skip"]), help="What to do with a row that cannot be read.  [default: stop]"),
+    one("--header/--no-header", default=None, help="Whether the first line of a CSV names the columns; found out unless said."),
+    one("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV, where it is no comma."),
+    one("--threads", metavar="N", type=click.IntRange(1), help="Threads that read text.  [default: 2]"),
+    one("--limit", metavar="N", type=click.IntRange(1), help="Stop after so many rows."),
+)
+
+
+def source_argument(command: Any) -> Any:
+    """Add the argument SOURCE."""
+    return click.argument("source", nargs=-1, required=True)(command)
+
+
+def source_of(given: tuple[str, ...]) -> Any:
+    """Return what the library calls a source: one name, or a list."""
+    return given[0] if len(given) == 1 else list(given)
+
+
+def given(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the options among these that the user gave, as the library takes them."""
+    found = {name: options[name] for name in names if options.get(name) not in (None, (), False)}
+    if "header" in names and options.get("header") is False:
+        found["header"] = False
+    for name in ("numeric", "categorical", "text", "ignore"):
+        if name in found:
+            found[name] = [column for columns in found[name] for column in columns]
+    return found | ({"cross": list(found["cross"])} if "cross" in found else {})
+
+
+def reading(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the source, without the limit, which is not one of the stream."""
+    return {k: v for k, v in given(options, SOURCE).items() if k != "limit"}
+
+
+# ---- how a study is watched ------------------------------------------------------------------------------------------
+watching_options, WATCHING = group(
+    "Watching",
+    one("--window", type=click.IntRange(1), metavar="ROWS", help="Also measure over a sliding window."),
+    one(
+        "--fading",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        metavar="FACTOR",
+        help="Also measure with old rows fading.",
+    ),
+    one("--delay", metavar="N", type=click.FloatRange(0), help="Labels come so many rows later, or so much later by --time."),
+    one("--drift", type=click.Choice(DETECTORS), help="Detector that watches the loss."),
+    one(
+        "--on-drift",
+        type=click.Choice(["none", "reset", "reset-rate"]),
+        help="What a detection does to the learner.  [default: none]",
+    ),
+    one("--holdout", metavar="SOURCE", help="Another source, answered at the end without learning."),
+    one(
+        "--regret/--no-regret",
+        default=None,
+        help="Regret against the best fixed comparator; unless said, where the rows fit in memory.",
+    ),
+    one(
+        "--regret-radius",
+        "radius",
+        metavar="NUMBER",
+        type=click.FloatRange(0, min_open=True),
+        help="Longest the comparator may be.",
+    ),
+    one(
+        "--regret-tolerance",
+        "tolerance",
+        metavar="NUMBER",
+        type=click.FloatRange(0, min_open=True),
+        help="How well the comparator is found.  [default: 0.001]",
+    ),
+    one("--sort", metavar="FIGURE", help="Figure that orders the learners: error, loss, regret, auc, examples_per_second, ..."),
+)
+
+
+def watched(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a study: those of its source, and how it is watched."""
+    found = given(options, SOURCE) | given(options, WATCHING)
+    if options.get("regret") is False:
+        found["regret"] = False
+    if "delay" in found and found["delay"] == int(found["delay"]):
+        found["delay"] = int(found["delay"])
+    return found
+
+
+# ---- where a report goes ---------------------------------------------------------------------------------------------
+report_options, REPORT = group(
+    "Output",
+    one("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
+    one("--html", type=click.Path(dir_okay=False), help="Write the report as one HTML page."),
+    one("--csv", "figures", type=click.Path(dir_okay=False), help="Write the figures, a line for each learner."),
+    one("--curves", type=click.Path(dir_okay=False), help="Write the points of the curves as CSV."),
+    one("--plot", type=click.Path(dir_okay=False), help="Draw the learning curves into a .png or .svg file."),
+    one("--report-json", type=click.Path(dir_okay=False), help="Write the report as JSON."),
+    one("--quiet", is_flag=True, help="Show no progress."),
+)
+
+
+def check_files(options: Mapping[str, Any]) -> None:
+    """Refuse, before the work begins, files that could not be written at its end."""
+    from pathlib import Path
+
+    for name in ("html", "figures", "curves", "plot", "report_json"):
+        if (path := options.get(name)) and not Path(path).absolute().parent.is_dir():
+            raise click.ClickException(f"cannot write {path}: there is no directory {Path(path).parent}")
+    if options.get("plot") and Path(options["plot"]).suffix.lower() not in (".png", ".svg"):
+        raise click.UsageError(f"--plot writes a file that ends in .png or .svg, got {options['plot']!r}")
+
+
+def deliver(report: Any, options: Mapping[str, Any]) -> None:
+    """Print a report, and write the files asked for."""
+    if options["plot"]:
+        report.plot(options["plot"])
+    for name, write in (("html", report.to_html), ("figures", report.to_csv), ("curves", report.curves_to_csv)):
+        if options[name]:
+            write(options[name])
+    if options["report_json"]:
+        report.to_json(options["report_json"])
+    if options["as_json"]:
+        click.echo(report.to_json(), nl=False)
+        return
+    click.echo(str(report))
+    written = [options[name] for name in ("html", "figures", "curves", "plot", "report_json") if options[name]]
+    if written:
+        click.echo(f"\nWrote {', '.join(written)}.")

@@ -1,0 +1,154 @@
+"""`noregret predict`: answers of a saved model, a line for each row."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+import click
+
+from ..text import amount, plural
+from .answers import FORMS
+from .options import Command, Option, reading, source_argument, source_of, source_options
+from .plugins import plugin_option
+from .progress import watching
+
+
+@click.command("predict", cls=Command, short_help="Answer the rows of a source with a saved model.")
+@source_argument
+@click.option("--model-file", cls=Option, required=True, type=click.Path(dir_okay=False), help="The model, as train saved it.")
+@plugin_option
+@click.option(
+    "--output",
+    cls=Option,
+    type=click.Path(dir_okay=False, allow_dash=True),
+    default="-",
+    help="File to write; unless given, standard output.",
+)
+@click.option("--scores", cls=Option, is_flag=True, help="Write the scores too.")
+@click.option(
+    "--as",
+    "form",
+    cls=Option,
+    type=click.Choice(["text", "csv", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="Form of the lines.",
+)
+@click.option(
+    "--json", "as_json", cls=Option, is_flag=True, help="Print one JSON document: the answers, and the error if there are labels."
+)
+@click.option("--quiet", cls=Option, is_flag=True, help="Show neither progress nor the error.")
+@source_options
+def command(
+    source: tuple[str, ...], model_file: str, output: str, scores: bool, form: str, as_json: bool, quiet: bool, **options: Any
+) -> None:
+    """Answer the rows of SOURCE with a saved model: a line for each, after the row's id or tag if it has one.
+
+    Nothing is learned. Where the rows have labels, the error is said on standard error.
+
+    \b
+    noregret predict new.svm --model-file spam.nr
+    noregret predict new.csv --model-file spam.nr --id key --scores --as csv --output answers.csv
+    """  # noqa: D301  click reads the mark
+    from ..core.model_file import load
+    from ..evaluate.training import answer, opening
+    from ..streams.stream import stream
+
+    model = load(model_file)
+    opened = stream(source_of(source), **opening(model, reading(options)))
+    found = Tally(getattr(model, "learner", model))
+    with watching(quiet, found.learner.name, leave=False) as shown, target(output) as out:
+        lines = FORMS["json" if as_json else form](out, found.names() if scores else None)
+        for said in limited(answer(opened, model), options["limit"]):
+            lines.write(said)
+            found.add(said)
+            shown(found.rows, opened)
+        lines.end(found.facts())
+    if found.rows == 0:
+        raise click.ClickException(f"{opened.name} has no rows")
+    if not quiet and not as_json and found.labelled:
+        click.echo(found.sentence(), err=True)
+
+
+def limited(answers: Iterator[Any], limit: int | None) -> Iterator[Any]:
+    """Yield the answers up to a number of rows."""
+    left = limit
+    for said in answers:
+        n = len(said.y)
+        if left is None or n < left:
+            left = None if left is None else left - n
+            yield said
+            continue
+        part = slice(0, left)
+        truth = said.truth if said.truth is None else some(said.truth, part)
+        yield said._replace(y=said.y[part], scores=said.scores[part], truth=truth, ids=None if said.ids is None else said.ids[part])
+        return
+
+
+def some(y: Any, part: slice) -> Any:
+    """Return some of the labels."""
+    return y.take(part) if hasattr(y, "codes") else y[part]
+
+
+class Tally:
+    """How many answers there are, and how many of them are wrong."""
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = learner
+        self.classes = learner.task == "classification"
+        self.rows = self.labelled = 0
+        self.wrong = 0.0  # mistakes, or the sum of sizes of errors
+
+    def names(self) -> list[Any]:
+        """Return the classes whose scores there are, or nothing where there is one score."""
+        found = self.learner.classes_.tolist() if self.classes else []
+        return found if len(found) > 2 else []
+
+    def add(self, said: Any) -> None:
+        """Count some answers."""
+        from ..evaluate.run import suited
+
+        self.rows += len(said.y)
+        if said.truth is None or self.learner.task == "one_class":
+            return
+        self.labelled += len(said.y)
+        if self.classes:
+            truth = suited(said.truth, self.learner)
+            truth = truth.array() if hasattr(truth, "codes") else truth
+            self.wrong += sum(a != b for a, b in zip(truth.tolist(), said.y.tolist(), strict=True))
+        else:
+            self.wrong += float(abs(said.truth - said.y).sum())
+
+    def facts(self) -> dict[str, Any]:
+        """Return the counts."""
+        rate = self.wrong / self.labelled if self.labelled else None
+        return {"rows": self.rows, "error" if self.classes else "mae": rate}
+
+    def sentence(self) -> str:
+        """Return the error as a line."""
+        rate = self.wrong / self.labelled
+        what = f"error {100 * rate:.2f} %" if self.classes else f"mean absolute error {amount(rate)}"
+        return f"{plural(self.rows, 'row')}, {what}."
+
+
+# ---- where they go ---------------------------------------------------------------------------------------------------
+@contextlib.contextmanager
+def target(path: str) -> Iterator[TextIO]:
+    """Yield where to write: standard output, or a file that appears when it is whole."""
+    if path == "-":
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    draft = f"{path}.{secrets.token_hex(4)}.tmp"
+    try:
+        with open(draft, "x", encoding="utf-8", newline="") as out:
+            yield out
+        os.replace(draft, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft)

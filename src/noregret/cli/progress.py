@@ -1,0 +1,158 @@
+"""What is shown while rows go by: a bar on a terminal, now and then a line elsewhere. Always on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from time import monotonic
+from typing import Any
+
+import click
+
+from ..text import amount, plural, size
+
+FIRST, SLOWEST = 2.0, 60.0  # seconds before the first line; between lines, at most
+BLINK = 0.1  # seconds between two pictures of the bar
+PATIENCE = 2.0  # seconds after which a user is told what takes so long
+
+
+class Progress:
+    """Called with the rows done, the stream, and the runs or the model."""
+
+    def __init__(self, show: bool) -> None:
+        self.show = show
+        self.start = self.drawn = monotonic()
+        self.next = FIRST
+        self.calls = self.before = 0
+        self.bar: Any = None
+        self.task: Any = None
+        self.terminal = show and sys.stderr.isatty()
+
+    def __call__(self, rows: int, stream: Any, learners: Any = ()) -> None:
+        """Show how far it is."""
+        now = monotonic()
+        if self.calls == 0:  # the clock runs from here: before it, kernels were compiled
+            self.start, self.before = now, rows
+        self.calls += 1
+        if not self.show:
+            return
+        if self.terminal and now - self.drawn >= BLINK:
+            self.drawn = now
+            self._draw(rows, stream, learners)
+        elif not self.terminal and now - self.start >= self.next:
+            self.next += min(self.next, SLOWEST)
+            click.echo(self._line(rows, stream, learners), err=True)
+
+    def _draw(self, rows: int, stream: Any, learners: Any) -> None:
+        reader = stream.reader
+        if self.bar is None:
+            self.bar = bar()
+            self.task = self.bar.add_task("", total=reader.size, said="", rows="")
+            self.bar.start()
+        done = reader.size is not None and reader.read >= reader.size
+        said = "finishing" if done and rows else running_error(learners)
+        self.bar.update(self.task, completed=reader.read, total=reader.size, said=said, rows=self._amounts(rows, reader))
+
+    def _amounts(self, rows: int, reader: Any) -> str:
+        rate = (rows - self.before) / max(monotonic() - self.start, 1e-9)
+        read = "" if getattr(reader, "unit", "") == "examples" or not reader.read else f" {size(reader.read)},"
+        return f"{amount(rows)} rows,{read} {short(rate)} rows/s"
+
+    def _line(self, rows: int, stream: Any, learners: Any) -> str:
+        reader = stream.reader
+        seconds = monotonic() - self.start
+        parts = [plural(rows, "row"), f"{seconds:.0f} s", f"{short((rows - self.before) / seconds)} rows/s"]
+        if reader.size and 0 < reader.read <= reader.size:
+            parts.insert(1, f"{100 * reader.read / reader.size:.0f} %")
+            parts.append(f"{seconds * (reader.size / reader.read - 1):.0f} s to go")
+        return ", ".join([part for part in (*parts, running_error(learners)) if part])
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None
+
+
+def bar() -> Any:
+    """Return a bar that leaves nothing behind."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (BarColumn(20), TaskProgressColumn(), TextColumn("{task.fields[rows]}"), TimeRemainingColumn(compact=True))
+    return Bar(*columns, TextColumn("{task.fields[said]}", markup=False), console=Console(stderr=True), transient=True)
+
+
+def short(x: float) -> str:
+    """Return a rate in few characters: 950, 12k, 3.4M."""
+    for unit in ("", "k", "M"):
+        if x < 999.5:
+            return f"{x:.0f}{unit}" if x >= 99.5 or unit == "" else f"{x:.1f}{unit}"
+        x /= 1000.0
+    return f"{x:.1f}G"
+
+
+def running_error(learners: Any) -> str:
+    """Return the error so far; of several learners, that of the best."""
+    if not isinstance(learners, Sequence):
+        model = getattr(learners, "learner", learners)
+        return f"error {100 * model.n_mistakes_ / model.n_seen_:.2f} %" if model.task == "classification" and model.n_seen_ else ""
+    found = []
+    for run in learners:
+        now = run.figures.now() if run.failed is None else {}
+        value = now.get("error") if now.get("error") is not None else now.get("loss")
+        if value is not None:
+            found.append((value, run.label, now.get("error") is not None))
+    if not found:
+        return ""
+    value, label, share = min(found)
+    return f"{f'error {100 * value:.2f} %' if share else f'loss {amount(value)}'}{f' {label}' if len(learners) > 1 else ''}"
+
+
+@contextlib.contextmanager
+def watching(quiet: bool, what: str, leave: bool = True) -> Iterator[Progress]:
+    """Yield what to call; while nothing has come of it yet, say when it is the compiler that takes the time.
+
+    With `leave`, Ctrl-C ends the process at once: the compiler swallows a KeyboardInterrupt and goes on.
+    """
+    shown = Progress(not quiet)
+    ready = threading.Event()
+    if shown.terminal:
+        threading.Thread(target=tell_of_compiling, args=(shown, ready, what), daemon=True).start()
+    was = signal.signal(signal.SIGINT, lambda *_: gone(shown)) if leave and in_main_thread() else None
+    try:
+        yield shown
+    finally:
+        ready.set()
+        shown.close()
+        if was is not None:
+            signal.signal(signal.SIGINT, was)
+
+
+def in_main_thread() -> bool:
+    """Return whether signals can be handled here."""
+    return threading.current_thread() is threading.main_thread()
+
+
+def gone(shown: Progress) -> None:
+    """Leave at once, as a shell expects after Ctrl-C."""
+    with contextlib.suppress(Exception):
+        shown.close()
+    os._exit(130)
+
+
+def tell_of_compiling(shown: Progress, ready: threading.Event, what: str) -> None:
+    """Say once that kernels are being compiled, when it takes long."""
+    from ..core import engine
+
+    while not ready.wait(0.25) and shown.calls == 0:
+        if monotonic() - shown.start >= PATIENCE and engine.compilations() > 0:
+            click.echo(
+                f"Compiling {what} for this machine, once; later runs find the kernels in {engine.cache_directory()}.", err=True
+            )
+            return

@@ -1,0 +1,205 @@
+"""`noregret train`: learn from a source into a model file, with checkpoints, and go on where one stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import click
+
+from ..text import plural, printable, size
+from . import learners
+from .options import Option, ParamType, reading, source_argument, source_of, source_options
+from .plugins import plugin_option
+from .progress import in_main_thread, watching
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Interval(ParamType):
+    """So many rows, or so much time: 100000, 30s, 5m, 1h."""
+
+    name = "interval"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int | None, float | None]:
+        """Return (rows, None) or (None, seconds)."""
+        if isinstance(value, tuple):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", value)
+        if found is None or float(found[1]) == 0.0 or (not found[2] and "." in found[1]):
+            self.fail(f"expected a number of rows, or a time such as 30s, 5m or 1h, got {value!r}", param, ctx)
+        return (int(found[1]), None) if not found[2] else (None, float(found[1]) * UNITS[found[2]])
+
+
+@click.command("train", cls=learners.LearnerCommand, short_help="Learn from a source into a model file.")
+@source_argument
+@learners.model_option(required=False)
+@plugin_option
+@click.option("--save", cls=Option, required=True, type=click.Path(dir_okay=False), help="The model file.")
+@click.option(
+    "--checkpoint-every",
+    cls=Option,
+    type=Interval(),
+    default="5m",
+    show_default=True,
+    metavar="N|TIME",
+    help="Also save on the way, every so many rows or so much time (30s, 5m, 1h).",
+)
+@click.option("--resume", cls=Option, is_flag=True, help="Go on where the model in the file stopped, if there is one.")
+@click.option("--overwrite", cls=Option, is_flag=True, help="Begin anew although the file holds a training that was stopped.")
+@click.option(
+    "--epochs", cls=Option, type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Passes over the source."
+)
+@click.option("--json", "as_json", cls=Option, is_flag=True, help="Print JSON instead of a line.")
+@click.option("--quiet", cls=Option, is_flag=True, help="Show no progress.")
+@source_options
+@click.pass_context
+def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, save: str, quiet: bool, **options: Any) -> None:
+    """Learn from SOURCE into a model file.
+
+    Ctrl-C or SIGTERM finishes the rows at hand, saves, and says how to go on; a second Ctrl-C leaves at once. With --resume the
+    training goes on bit for bit as if it had never stopped.
+
+    \b
+    noregret train mail.svm --model pa1 -C 0.1 --save spam.nr
+    noregret train mail.csv --target spam --text body --model pa1 --save spam.nr
+    noregret train mail.svm --save spam.nr --resume
+    """  # noqa: D301  click reads the mark
+    from ..evaluate.training import train
+
+    given = learners.settings(options)
+    chosen = None if model is None else learners.learner(model, given)
+    resuming = check_file(Path(save), options["resume"], options["overwrite"], chosen)
+    rows, seconds = options["checkpoint_every"]
+    start = monotonic()
+    with watching(quiet, model or "a learner", leave=False) as shown, stopping() as stop:
+
+        def watch(done: int, opened: Any, learner: Any) -> None:
+            if resuming and shown.calls == 0 and chosen is not None:
+                same_learner(getattr(learner, "learner", learner), chosen, given, save)
+            shown(done, opened, learner)
+
+        done = train(
+            source_of(source),
+            chosen,
+            save=save,
+            resume=options["resume"],
+            epochs=options["epochs"],
+            limit=options["limit"],
+            checkpoint_every=rows,
+            checkpoint_seconds=seconds,
+            stop=lambda: stop.signal is not None,
+            watch=watch,
+            **reading(options),
+        )
+    found = facts(done, save, monotonic() - start)
+    click.echo(json.dumps(found, indent=2) if options["as_json"] else sentence(found))
+    if not done.finished and stop.signal is not None:
+        click.echo(f"To go on:\n  {again(ctx)}", err=True)
+        ctx.exit(128 + stop.signal)
+
+
+def check_file(path: Path, resume: bool, overwrite: bool, chosen: Any) -> bool:
+    """Return whether there is a model to go on with; refuse to destroy what is no model, or one that is not finished."""
+    from ..core.model_file import ModelFileError, load
+
+    if not path.exists():
+        if chosen is None:
+            raise click.UsageError(f"there is no {path} to go on with: name a learner with --model")
+        return False
+    if resume:
+        return True
+    if chosen is None:
+        raise click.UsageError("Missing option '--model', or '--resume' to go on with the model in the file.")
+    if overwrite:
+        return False
+    try:
+        model = load(path)
+    except ModelFileError:
+        raise click.ClickException(f"{path} is there and is no model of noregret: name another file, or give --overwrite") from None
+    at = getattr(model, "learner", model).__dict__.get("stream_") or {}
+    if at.get("position") is not None:
+        raise click.ClickException(
+            f"{path} holds a training that was stopped after {plural(model.n_seen_, 'row')}: "
+            "give --resume to go on with it, or --overwrite to begin anew"
+        )
+    return False
+
+
+def same_learner(found: Any, chosen: Any, given: Mapping[str, Any], path: str) -> None:
+    """Refuse to go on with another learner, or other parameters, than the file has."""
+    if found.name != chosen.name:
+        raise click.UsageError(f"{path} holds a {found.name}, not a {chosen.name}: leave out --model to go on with it")
+    for name, value in chosen.get_params().items():
+        was = getattr(found, name)
+        if repr(was) != repr(value) and (name in given or repr(value) != repr(found.defaults[name])):
+            raise click.UsageError(f"{path} was trained with {name}={was}, not {value}: leave out the option to go on with it")
+
+
+# ---- being stopped ---------------------------------------------------------------------------------------------------
+class Stop:
+    """The signal that asked to stop."""
+
+    signal: int | None = None
+
+
+@contextmanager
+def stopping() -> Iterator[Stop]:
+    """Let Ctrl-C and SIGTERM ask for a stop inside this block; a second one leaves at once."""
+    found = Stop()
+
+    def ask(number: int, frame: Any) -> None:
+        if found.signal is not None:
+            os._exit(128 + number)
+        found.signal = number
+        os.write(2, b"\nFinishing the rows at hand, then saving. Again to leave at once.\n")
+
+    was = {s: signal.signal(s, ask) for s in (signal.SIGINT, signal.SIGTERM)} if in_main_thread() else {}
+    try:
+        yield found
+    finally:
+        for s, handler in was.items():
+            signal.signal(s, handler)
+
+
+def again(ctx: click.Context) -> str:
+    """Return the command that goes on."""
+    args = [arg for arg in ctx.meta[learners.ARGS] if arg != "--overwrite"]
+    return f"{ctx.command_path} {shlex.join([*args, *([] if '--resume' in args else ['--resume'])])}"
+
+
+# ---- what is said at the end -----------------------------------------------------------------------------------------
+def facts(done: Any, path: str, seconds: float) -> dict[str, Any]:
+    """Return what a training came to."""
+    learner = getattr(done.model, "learner", done.model)
+    counted = learner.task == "classification"
+    return {
+        "model": learner.name,
+        "source": done.stream.name,
+        "file": path,
+        "bytes": os.path.getsize(path),
+        "examples": done.examples,
+        "mistakes": learner.n_mistakes_ if counted else None,
+        "error": learner.n_mistakes_ / learner.n_seen_ if counted else None,
+        "updates": learner.n_updates_,
+        "skipped": done.stream.skipped.count,
+        "finished": done.finished,
+        "seconds": seconds,
+    }
+
+
+def sentence(found: dict[str, Any]) -> str:
+    """Return it as a line."""
+    error = "" if found["error"] is None else f", error {100 * found['error']:.2f} % on the way"
+    skipped = f", {plural(found['skipped'], 'bad row')} left out" if found["skipped"] else ""
+    verb = "learned" if found["finished"] else "was stopped after"
+    learned = f"{found['model']} {verb} {plural(found['examples'], 'row')}{error}, {plural(found['updates'], 'update')}{skipped}."
+    return f"{learned} Saved in {printable(found['file'])} ({size(found['bytes'])})."

@@ -1,0 +1,406 @@
+"""Writing examples: any source to svmlight, VW, CSV, TSV, JSON lines, Parquet or npz, batch by batch.
+
+Tables stay tables, with their columns as they are. Rows of numbered features get the columns x0, x1, ... beside `target`,
+`weight` and `id`. Labels that are texts become numbers where a format has only these: by first appearance, from 0 (VW: from 1).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.inputs import Rows
+from ..core.labels import Coded
+from .batch import Batch
+from .source import SUFFIXES as PACKED
+from .stream import SUFFIXES, Stream, cut, stream
+
+MOST = 10_000  # columns of a table made of rows
+LIMIT = 1 << 30  # bytes of rows that an .npz may hold in memory
+Watch = Callable[[int, Stream, Any], None]
+
+
+class Converted(NamedTuple):
+    """What was written."""
+
+    rows: int
+    kind: str  # format
+    labels: dict[str, int]  # the numbers that stand for labels, where they are texts and the format has no texts
+    stream: Stream
+
+
+def convert(
+    source: Any, destination: str | os.PathLike[str], *, limit: int | None = None, watch: Watch | None = None, **options: Any
+) -> Converted:
+    """Write a source to a file in the format of its name; the options are those of `stream`. The file appears when it is whole."""
+    path = os.fspath(destination)
+    kind, packing = format_of(path)
+    opened = stream(source, **options)
+    writer: Writer
+    done = 0
+    with drafted(path) as draft:
+        table = opened.kind in ("csv", "tsv", "jsonl", "parquet", "arff") and kind in TABLES
+        width = None if table or kind not in ("csv", "tsv", "parquet") else widest(opened, limit)
+        writer = WRITERS[kind](draft, kind, packing, width)
+        with contextlib.closing(writer):
+            for batch in opened.reader.batches() if table else opened.chunks():
+                batch = within(batch, None if limit is None else limit - done)
+                writer.write(batch)
+                done += size(batch)
+                if watch is not None:
+                    watch(done, opened, ())
+                if done == limit:
+                    break
+        if done == 0:
+            raise ValueError(f"{opened.name} has no rows")
+    return Converted(done, kind, writer.labels, opened)
+
+
+def format_of(path: str) -> tuple[str, str | None]:
+    """Return the format and packing that the name of a file asks for."""
+    stem, packed = os.path.splitext(path)
+    packing = PACKED.get(packed.lower())
+    name = stem if packing else path
+    ending = os.path.splitext(name)[1].lower().removeprefix(".")
+    kind = SUFFIXES.get(ending)
+    if kind is None or kind not in WRITERS:
+        raise ValueError(f"cannot tell from the name {path} what to write: expected it to end in {', '.join(sorted(ENDINGS))}")
+    if packing and kind in ("parquet", "npz"):
+        raise ValueError(f"{path}: a file of {kind} is packed inside already: leave out {packed}")
+    return kind, packing
+
+
+@contextlib.contextmanager
+def drafted(path: str) -> Iterator[str]:
+    """Yield a name beside a file, which takes its place when all went well."""
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise FileNotFoundError(f"cannot write {path}: there is no directory {os.path.dirname(path)}")
+    draft = f"{path}.{secrets.token_hex(8)}.tmp"
+    try:
+        yield draft
+        os.replace(draft, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft)
+
+
+def size(batch: Batch) -> int:
+    """Return the rows of a batch."""
+    return int(batch.data.n if isinstance(batch.data, Rows) else batch.data.num_rows)
+
+
+def within(batch: Batch, most: int | None) -> Batch:
+    """Return the first rows of a batch."""
+    if most is None or size(batch) <= most:
+        return batch
+    return cut(batch, 0, most) if isinstance(batch.data, Rows) else batch._replace(data=batch.data.slice(0, most))
+
+
+def widest(opened: Stream, limit: int | None) -> int:
+    """Return how many features there are: a pass over the source, unless the first rows tell."""
+    width, done = 0, 0
+    if opened.reader.once:
+        raise ValueError("a table needs to know its columns beforehand, and standard input is read once: write svmlight or jsonl")
+    for batch in opened.chunks():
+        width, done = max(width, batch.data.width), done + batch.data.n
+        if width > MOST:
+            raise ValueError(
+                f"{opened.name} has more than {MOST:,} features, too many for the columns of a table: write svmlight or jsonl"
+            )
+        if batch.data.layout == "dense" or (limit is not None and done >= limit):
+            break
+    return width
+
+
+# ---- the writers -----------------------------------------------------------------------------------------------------
+class Writer:
+    """Writes batches to a file."""
+
+    first_label = 0  # number of the first label that is a text
+
+    def __init__(self, path: str, kind: str, packing: str | None, width: int | None) -> None:
+        self.path, self.kind, self.packing, self.width = path, kind, packing, width
+        self.labels: dict[str, int] = {}
+        self.out: Any = None
+
+    def open(self) -> Any:
+        """Return the file, packed if its name says so."""
+        if self.out is None:
+            import pyarrow as pa
+
+            self.out = pa.output_stream(self.path, compression=self.packing)
+        return self.out
+
+    def write(self, batch: Batch) -> None:
+        """Write rows."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self.out is not None:
+            self.out.close()
+
+    def numbers(self, y: Any) -> np.ndarray:
+        """Return labels as numbers."""
+        if not isinstance(y, Coded):
+            return y.astype(np.int64) if y.dtype.kind == "b" else y
+        known = [v for v in y.values if isinstance(v, str)]
+        if len(known) < len(y.values):
+            return np.array(y.values, np.float64)[y.codes]
+        order = np.unique(y.codes, return_index=True)
+        for code in order[0][np.argsort(order[1])].tolist():
+            self.labels.setdefault(y.values[code], len(self.labels) + self.first_label)
+        return np.array([self.labels.get(v, -1) for v in y.values])[y.codes]
+
+
+class Lines(Writer):
+    """svmlight: label number:value ..."""
+
+    def write(self, batch: Batch) -> None:
+        """Write rows."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        start, places, values = sparse(batch.data)
+        cells = pc.binary_join_element_wise(texts(places), texts(values), ":")
+        rows = pc.binary_join(pa.ListArray.from_arrays(pa.array(start.astype(np.int32)), cells), " ")
+        lines = pc.binary_join_element_wise(*self.before(batch), rows, " ")
+        whole = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines), "\n")
+        self.open().write(whole[0].as_py().encode() + b"\n")
+
+    def before(self, batch: Batch) -> list[Any]:
+        """Return what stands before the features of each row."""
+        if batch.c is not None:
+            raise ValueError("svmlight has no place for the weights of rows: write vw, or a table")
+        label = [] if batch.y is None else [texts(self.numbers(batch.y))]
+        groups = batch.ids if isinstance(batch.ids, np.ndarray) and batch.ids.dtype.kind == "i" else None
+        return [*label, *([] if groups is None else [joined("qid:", texts(groups))])]
+
+
+class VwLines(Lines):
+    """VW text: label weight 'tag | number:value ..."""
+
+    first_label = 1
+
+    def before(self, batch: Batch) -> list[Any]:
+        """Return what stands before the features of each row."""
+        import pyarrow as pa
+
+        found = [] if batch.y is None else [texts(self.numbers(batch.y))]
+        if batch.c is not None:
+            found.append(texts(batch.c))
+        if batch.ids is not None:
+            tags = [("" if v is None else v.decode() if isinstance(v, bytes) else str(v)) for v in list(batch.ids)]
+            for tag in tags:
+                if any(c.isspace() or c == "|" for c in tag):
+                    raise ValueError(f"the id {tag!r} cannot be a tag of VW, which has no spaces and no |: leave out --id")
+            found.append(pa.array([f"'{tag}" for tag in tags]))
+        bar = pa.array(["|"] * batch.data.n)
+        return [*found, bar]
+
+
+class Csv(Writer):
+    """CSV and TSV."""
+
+    head: list[str] | None = None
+
+    def write(self, batch: Batch) -> None:
+        """Write rows."""
+        from pyarrow import csv
+
+        record = recorded(batch, self.width)
+        distinct(record, self.kind)
+        first = self.head is None
+        self.head = record.schema.names if first else self.head
+        how = csv.WriteOptions(include_header=first, delimiter="\t" if self.kind == "tsv" else ",")
+        csv.write_csv(aligned(record, self.head or []), self.open(), how)
+
+
+class JsonLines(Writer):
+    """One JSON object a line; cells that are missing are left out, and in rows of numbered features those that are 0."""
+
+    def write(self, batch: Batch) -> None:
+        """Write rows."""
+        out = self.open()
+        if isinstance(batch.data, Rows):
+            lines = self._rows(batch)
+        else:
+            names = batch.data.schema.names
+            columns = [column.to_pylist() for column in batch.data.columns]
+            lines = ({k: v for k, v in zip(names, row, strict=True) if present(v)} for row in zip(*columns, strict=True))
+        out.write(
+            "".join(json.dumps(line, default=str, ensure_ascii=False) + "\n" for line in lines).encode("utf-8", "surrogatepass")
+        )
+
+    def _rows(self, batch: Batch) -> Iterator[dict[str, Any]]:
+        start, places, values = sparse(batch.data)
+        names = batch.data.names
+        extra = {k: v.to_pylist() for k, v in beside(batch).items()}
+        cells = [(names[j] if names else f"x{j}", v) for j, v in zip(places.tolist(), values.tolist(), strict=True)]
+        for i in range(batch.data.n):
+            yield {k: v[i] for k, v in extra.items()} | dict(cells[start[i] : start[i + 1]])
+
+
+class Parquet(Writer):
+    """Parquet, with the columns of the first rows."""
+
+    schema: Any = None
+
+    def write(self, batch: Batch) -> None:
+        """Write rows."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        record = recorded(batch, self.width)
+        distinct(record, self.kind)
+        if self.schema is None:
+            self.schema = pa.schema([f if not pa.types.is_null(f.type) else pa.field(f.name, pa.string()) for f in record.schema])
+            self.out = parquet.ParquetWriter(self.path, self.schema)
+        record = aligned(record, self.schema.names)
+        try:
+            self.out.write_batch(record.cast(self.schema))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as e:
+            raise ValueError(
+                f"a column is of another type than in the first rows, which Parquet does not allow ({e}): write jsonl"
+            ) from None
+
+
+class Arrays(Writer):
+    """An .npz of X (or the parts of a sparse matrix, as SciPy has them), y and sample_weight."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.batches: list[Batch] = []
+        self.bytes = 0
+
+    def write(self, batch: Batch) -> None:
+        """Keep rows."""
+        self.bytes += sum(a.nbytes for a in batch.data.arrays)
+        if self.bytes > LIMIT:
+            raise ValueError(f"an .npz is made in memory, and this is more than {LIMIT >> 20} MB: write svmlight or parquet")
+        self.batches.append(batch)
+
+    def close(self) -> None:
+        """Write what was kept."""
+        if not self.batches:
+            return
+        rows = [b.data for b in self.batches]
+        width = max(r.width for r in rows)
+        found: dict[str, Any] = {}
+        if all(r.layout == "dense" for r in rows):
+            found["X"] = np.concatenate([r.arrays[0] for r in rows])
+        else:
+            parts = [sparse(r) for r in rows]
+            sizes = np.concatenate([[0], *(np.diff(start) for start, _, _ in parts)])
+            found |= {"format": np.array(b"csr"), "shape": np.array([len(sizes) - 1, width]), "indptr": np.cumsum(sizes)}
+            found |= {name: np.concatenate([part[k] for part in parts]) for k, name in ((1, "indices"), (2, "data"))}
+            found["indices"] = found["indices"].astype(np.int64)
+        if self.batches[0].y is not None:
+            found["y"] = np.concatenate([b.y.array() if isinstance(b.y, Coded) else b.y for b in self.batches])
+            if found["y"].dtype.kind == "O":
+                found["y"] = found["y"].astype(str)
+        if any(b.c is not None for b in self.batches):
+            found["sample_weight"] = np.concatenate([np.ones(b.data.n) if b.c is None else b.c for b in self.batches])
+        with open(self.path, "xb") as out:
+            np.savez_compressed(out, **found)
+
+
+TABLES = ("csv", "tsv", "jsonl", "parquet")
+WRITERS: dict[str, Any] = {
+    "svmlight": Lines, "vw": VwLines, "csv": Csv, "tsv": Csv, "jsonl": JsonLines, "parquet": Parquet, "npz": Arrays,
+}  # fmt: skip
+ENDINGS = [".svm", ".vw", ".csv", ".tsv", ".jsonl", ".parquet", ".npz"]
+
+
+# ---- shapes of rows --------------------------------------------------------------------------------------------------
+def sparse(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows as CSR arrays that begin at 0; zeros of dense rows are left out."""
+    if rows.layout == "csr":
+        indptr, indices, data = rows.arrays
+        a, b = int(indptr[0]), int(indptr[-1])
+        return indptr - a, indices[a:b], data[a:b]
+    X = rows.arrays[0]
+    i, j = np.nonzero(X)
+    start = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=rows.n))])
+    return start, j, X[i, j]
+
+
+def beside(batch: Batch) -> dict[str, Any]:
+    """Return label, weight and id as columns."""
+    import pyarrow as pa
+
+    found = {}
+    if batch.ids is not None:
+        found["id"] = pa.array([v.decode() if isinstance(v, bytes) else v for v in np.asarray(batch.ids).tolist()])
+    if batch.y is not None:
+        found["target"] = pa.array(batch.y.array().tolist() if isinstance(batch.y, Coded) else batch.y)
+    if batch.c is not None:
+        found["weight"] = pa.array(batch.c)
+    return found
+
+
+def recorded(batch: Batch, width: int | None) -> Any:
+    """Return a batch as a record batch."""
+    import pyarrow as pa
+
+    if not isinstance(batch.data, Rows):
+        return batch.data
+    rows = batch.data
+    X = np.zeros((rows.n, max(width or 0, rows.width)))
+    if rows.layout == "dense":
+        X[:, : rows.width] = rows.arrays[0]
+    else:
+        start, places, values = sparse(rows)
+        X[np.repeat(np.arange(rows.n), np.diff(start)), places] = values
+    names = rows.names or [f"x{j}" for j in range(X.shape[1])]
+    columns = beside(batch) | {name: pa.array(X[:, j]) for j, name in enumerate(names)}
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def distinct(record: Any, kind: str) -> None:
+    """Refuse two columns of one name, which is how a column of texts and numbers comes."""
+    names = record.schema.names
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"column {name!r} holds texts and numbers, or is there twice, which {kind} does not allow: write jsonl"
+            )
+
+
+def aligned(record: Any, names: list[str]) -> Any:
+    """Return a record batch with these columns, empty where it has none of the name."""
+    import pyarrow as pa
+
+    if record.schema.names == names:
+        return record
+    new = [n for n in record.schema.names if n not in names]
+    if new:
+        raise ValueError(f"column {new[0]!r} is not among those of the first rows: write jsonl, where each row has its own")
+    given = {n: record.column(n) if n in record.schema.names else pa.nulls(record.num_rows) for n in names}
+    return pa.RecordBatch.from_pydict(given)
+
+
+def texts(values: np.ndarray) -> Any:
+    """Return numbers as the shortest texts that are read back as the same numbers."""
+    import pyarrow as pa
+
+    return pa.array(values).cast(pa.string())
+
+
+def joined(before: str, after: Any) -> Any:
+    """Return texts with another in front of each."""
+    import pyarrow.compute as pc
+
+    return pc.binary_join_element_wise(before, after, "")
+
+
+def present(v: Any) -> bool:
+    """Return whether a cell has a value that JSON can hold."""
+    return v is not None and not (isinstance(v, float) and not math.isfinite(v))
