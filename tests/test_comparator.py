@@ -257,6 +257,29 @@ def test_the_general_solver_agrees_with_the_hessian(monkeypatch):
         assert pairs.passes != newton.passes, "both took the same road"
 
 
+@pytest.mark.parametrize("classes", [1, 4])
+def test_a_sample_stands_for_the_stream(monkeypatch, classes):
+    """Steps by the loss of a sample, corrected by the gradient of the stream: the same place in fewer passes."""
+    monkeypatch.setattr(comparator, "SMALL", 0)
+    X, y = data(n=3000, d=30, seed=16, classes=classes)
+    passes = np.zeros(2)
+    for loss in ("hinge", "log") if classes > 1 else ("hinge", "log", "square", "absolute"):
+        t = y if classes > 1 or loss in REAL else np.sign(y)
+        cold = best_fixed(stream(X, t), loss, radius=2.0, classes=classes, kept=0)
+        warm = best_fixed(stream(X, t), loss, radius=2.0, classes=classes, kept=200_000)
+        assert cold.converged
+        assert warm.converged
+        assert max(cold.lower, warm.lower) <= min(cold.loss, warm.loss)
+        passes += warm.passes, cold.passes
+    assert passes[0] < passes[1]
+    free = best_fixed(stream(X, t), "log" if classes > 1 else "square", radius=math.inf, classes=classes, kept=200_000)
+    assert free.converged
+    if classes == 1:
+        exact = np.linalg.lstsq(np.column_stack([X, np.ones(3000)]), y, rcond=None)[1][0]
+        assert free.lower <= exact * (1 + 1e-9)
+        assert free.loss == pytest.approx(exact, rel=1e-3)
+
+
 def test_few_passes():
     """Rows that fit are read once; else the passes are counted, watched and limited."""
     X, y = data(n=2000, d=10, seed=12, sparse=True)
@@ -279,6 +302,30 @@ def test_few_passes():
     assert not short.converged
     assert short.passes == 3
     assert short.lower < cold.loss
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+def test_short_chunks_of_many_features(classes):
+    """Gradients of chunks much shorter than the model are added where they are not 0, and nowhere else."""
+    rng = np.random.default_rng(17)
+    X = csr_matrix((rng.standard_normal(400), rng.integers(0, 2000, 400), np.arange(0, 401, 4)), shape=(100, 2000))
+    X.sum_duplicates()
+    y = rng.integers(0, 3, 100) if classes > 1 else rng.choice([-1.0, 1.0], 100)
+    p = Problem("log", 1.0, classes=classes)
+    ask = comparator.Ask(rng.standard_normal((classes, 2001)), 1.0, False)
+    found = []
+    for size in (100, 10):
+        answer = comparator.Answer(p, ask)
+        for chunk in stream(X, y, np.full(100, 0.5), size=size)():
+            answer.add(chunk)
+        found.append(answer)
+    f = X @ ask.u[:, :-1].T + ask.u[:, -1]
+    a = f if classes > 1 else f[:, 0]
+    slope = 0.5 * smooth.MANY["log"](a, y, 1.0, 0.0)[2] if classes > 1 else 0.5 * smooth.ONE["log"](a, y, 1.0, 0.0)[2][:, None]
+    exact = np.column_stack([(X.T @ slope).T, slope.sum(0)])
+    for answer in found:
+        assert np.allclose(answer.g, exact)
+        assert answer.loss == pytest.approx(found[0].loss)
 
 
 def test_several_problems_share_the_passes():

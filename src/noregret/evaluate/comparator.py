@@ -6,8 +6,8 @@ L* >= sum_t -loss_t*(a_t) - r |sum_t a_t x_t|, so upper - lower is a gap that no
 
 How few passes: a bounded sample of the rows is kept from the first one (all of them, when they fit: then there is no other pass),
 the problem is solved on the sample, and passes over the stream go on from there. The step is the minimiser over the ball of a
-quadratic model: of the true Hessian where there are few features, of one learned from gradients (L-BFGS) where there are many.
-Several problems on one stream share its passes.
+model: with the true Hessian where there are few features; where there are many, the loss of the sample corrected to the gradient of
+the stream, minimised by L-BFGS. Several problems on one stream share its passes.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ KEPT = 2**26  # bytes of rows kept from the first pass
 SMALL = 1000  # features up to which the Hessian is formed
 SHORT = 300  # numbers per row up to which that is cheap
 STEADY = 1e-9  # share of the largest possible curvature that a Hessian always has added
+WARY = 1e-4  # the same, at first, where a sample stands for the stream
+ENOUGH = 100  # rows that may do so
 WIDE = 4.0  # width of the first smooth kink: it covers a score of 0, where everything begins
 
 
@@ -98,11 +100,21 @@ class Answer:
         self.dual += float(dual.sum())
         X = matrix(rows, u.shape[1] - p.bias)
         slopes = slope if slope.ndim == 2 else slope[:, None]
-        self.g[:, : X.shape[1]] += (X.T @ slopes).T
+        _add_slopes(self.g, X, slopes)
         if p.bias:
             self.g[:, -1] += slopes.sum(0)
         if self.H is not None:
             _add_curvature(self.H, X, curve, p.bias)
+
+
+def _add_slopes(g: np.ndarray, X: Any, slopes: np.ndarray) -> None:
+    """Do g += slopes' X, without a look at the features that a short sparse chunk does not have."""
+    if isinstance(X, np.ndarray) or 8 * X.nnz > X.shape[1]:
+        g[:, : X.shape[1]] += (X.T @ slopes).T
+        return
+    of = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    for k in range(len(g)):
+        np.add.at(g[k], X.indices, X.data * slopes[of, k])
 
 
 def _add_curvature(H: np.ndarray, X: Any, curve: np.ndarray, bias: bool, block: int = 4096) -> None:
@@ -133,32 +145,37 @@ class Memory:
 
     def __init__(self, u: np.ndarray, width: float, curvature: float) -> None:
         self.u, self.width, self.curvature = u, width, curvature
-        keep = 8 if u.size <= 4_000_000 else 4
-        self.pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=keep)
+        self.widest = width  # the kinks of which the curvature is
+        self.keep = 8 if u.size <= 1_000_000 else 4
+        self.vectors = np.zeros((2 + 2 * self.keep, u.size))  # room for a point and its slope; steps; what they did to the slope
+        self.order: deque[int] = deque(maxlen=self.keep)  # of the steps, the last one last
+        self.rows: list[Chunk] | None = None  # a sample to step by, while the answers are those of the whole stream
 
     def note(self, s: np.ndarray, y: np.ndarray) -> None:
         """Keep a step and what it did to the gradient."""
         if float(s @ y) > 1e-10 * math.sqrt(float(s @ s) * float(y @ y)):
-            self.pairs.append((s, y))
+            place = self.order[0] if len(self.order) == self.keep else len(self.order)
+            self.order.append(place)
+            self.vectors[2 + place], self.vectors[2 + self.keep + place] = s, y
 
 
 class Cuts:
     """The last lower bounds dual_k - r |g_k|. A mixture of dual variables is feasible too, and the best mixture bounds better."""
 
     def __init__(self, size: int) -> None:
-        self.g = np.zeros((0, size))
-        self.dual = np.zeros(0)
+        self.slopes, self.duals = np.zeros((5, size)), np.zeros(5)
+        self.count = 0
 
     def add(self, dual: float, g: np.ndarray) -> None:
         """Take another bound; the oldest goes, but not the mixture in front."""
-        n = len(self.dual)
-        keep = [0, *range(n - 3, n)] if n > 4 else list(range(n))
-        self.g = np.vstack([self.g[keep], g])
-        self.dual = np.append(self.dual[keep], dual)
+        place = self.count if self.count < 5 else 1 + (self.count - 1) % 4
+        self.slopes[place], self.duals[place] = g, dual
+        self.count += 1
 
     def lower(self, radius: float, rounds: int = 200) -> float:
         """Return the best bound found among the mixtures; that mixture takes the first place."""
-        b, Q = self.dual, radius**2 * (self.g @ self.g.T)
+        g, b = self.slopes[: self.count], self.duals[: self.count]
+        Q = radius**2 * (g @ g.T)
         mix = np.zeros(len(b))
         mix[np.argmax(b - np.sqrt(np.diag(Q)))] = 1.0
         for _ in range(rounds):
@@ -172,7 +189,7 @@ class Cuts:
             mix[i] += step
             mix[j] = mix[j] - step if step < mix[j] else 0.0
         found = float(b @ mix) - math.sqrt(max(0.0, float(mix @ Q @ mix)))
-        self.g[0], self.dual[0] = mix @ self.g, b @ mix
+        self.slopes[0], self.duals[0] = mix @ g, b @ mix
         return found
 
 
@@ -195,18 +212,20 @@ def solve(p: Problem, memory: Memory, curved: bool, limit: int, watch: Watch | N
     best_u, upper, lower = u, math.inf, 0.0  # no loss is negative
     here: Answer | None = None  # at the origin of the present step, while its kinks are as wide as now
     cuts = Cuts(u.size)
-    passes, share, damping = 0, 1.0, STEADY
+    by_sample = memory.rows is not None and not curved
+    passes, share, damping = 0, 1.0, WARY if by_sample else STEADY
     while True:
         a = yield Ask(u, memory.width, curved)
         passes += 1
-        if here is not None:
+        if here is not None and not by_sample and not curved:
             memory.note((u - origin).ravel(), (a.g - here.g).ravel())
         if a.loss < upper:
             best_u, upper = u, a.loss
-        far = p.radius if math.isfinite(p.radius) else 2.0 * max(_length(u), _length(_step(p, memory, u, a, damping)))
+        ahead = None if math.isfinite(p.radius) else _step(p, memory, u, a, damping)
+        far = p.radius if ahead is None else 2.0 * max(_length(u), _length(ahead))
         cuts.add(a.dual, a.g.ravel())
         bound = a.loss if p.radius == 0.0 else cuts.lower(far)
-        lower = min(upper, max(lower if far == p.radius else 0.0, bound))
+        lower = min(upper, max(lower if ahead is None else 0.0, bound))
         target = p.tolerance * max(1.0, upper)
         if watch is not None:
             watch(passes, upper, lower)
@@ -216,15 +235,15 @@ def solve(p: Problem, memory: Memory, curved: bool, limit: int, watch: Watch | N
             s = (u - origin).ravel()
             fall = float(here.g.ravel() @ s)
             if a.smooth > here.smooth + 1e-4 * fall:
-                share *= _shorter(here.smooth, fall, a.smooth, float(a.g.ravel() @ s))
                 damping = max(10.0 * damping, 1e-5)
+                share *= _shorter(here.smooth, fall, a.smooth, float(a.g.ravel() @ s))
                 if share < 1e-9:
                     break
                 u = origin + share * (goal - origin)
                 continue
-            damping = max(damping / 10.0, STEADY)
+            damping = max(damping / (2.0 if by_sample else 10.0), STEADY)
         here, origin, share = a, u, 1.0
-        goal = u = _step(p, memory, u, a, damping)
+        goal = u = _step(p, memory, u, a, damping) if ahead is None else ahead
         missing = float((a.g * origin).sum()) + far * _length(a.g)  # to the optimum of the smooth loss
         slack = a.loss - a.dual + far * _length(a.g) - missing  # what smoothing costs
         if smoothed and slack > 0.4 * target and missing < 2.0 * slack:
@@ -255,8 +274,10 @@ def _shorter(f0: float, fall: float, f1: float, slope: float) -> float:
 
 
 def _step(p: Problem, memory: Memory, u: np.ndarray, a: Answer, damping: float) -> np.ndarray:
-    """Return the minimiser of a quadratic model of L within the ball."""
+    """Return the minimiser of a model of L within the ball."""
     flat, g = u.ravel(), a.g.ravel()
+    if a.H is None and memory.rows is not None:
+        return _by_sample(p, memory, u, a.g, damping * memory.curvature * max(1.0, memory.widest / memory.width))
     if a.H is not None:
         v = _by_hessian(flat, g, a.H, damping * memory.curvature / len(flat), p.radius)
     else:
@@ -293,9 +314,10 @@ def _by_hessian(u: np.ndarray, g: np.ndarray, H: np.ndarray, damping: float, rad
 
 def _by_pairs(u: np.ndarray, g: np.ndarray, memory: Memory, radius: float) -> np.ndarray:
     """Minimise with B = sigma I - W M^-1 W', W = [sigma S, Y]: all in the span of u, g, S and Y, by their inner products."""
-    k = len(memory.pairs)
-    V = np.array([u, g, *(s for s, _ in memory.pairs), *(y for _, y in memory.pairs)])
-    G = V @ V.T
+    k, V = len(memory.order), memory.vectors
+    V[0], V[1] = u, g
+    used = [0, 1, *(2 + i for i in memory.order), *(2 + memory.keep + i for i in memory.order)]
+    G = (V @ V.T)[np.ix_(used, used)]
     if k == 0:
         sigma = memory.curvature
         W = np.zeros((2, 0))
@@ -322,8 +344,54 @@ def _by_pairs(u: np.ndarray, g: np.ndarray, memory: Memory, radius: float) -> np
         v = minimiser(m)
         return math.sqrt(max(0.0, float(v @ G @ v)))
 
-    found: np.ndarray = minimiser(_multiplier(length, radius, sigma)) @ V
-    return found
+    shares = np.zeros(len(V))
+    shares[used] = minimiser(_multiplier(length, radius, sigma))
+    v: np.ndarray = shares @ V
+    return v
+
+
+def _by_sample(p: Problem, memory: Memory, u: np.ndarray, g: np.ndarray, pull: float, rounds: int = 60) -> np.ndarray:
+    """Minimise the loss of the sample, its slope at u made that of the stream, with a pull towards u.
+
+    Where the sample is like the stream its curvature is right, and a few such steps do what takes many gradients.
+    """
+    rows, width = memory.rows, memory.width
+    assert rows is not None
+
+    def at(v: np.ndarray) -> tuple[float, np.ndarray]:
+        a = _evaluated(p, Ask(v, width, False), rows)
+        s = v - u
+        return a.smooth + float((shift * v).sum()) + 0.5 * pull * float((s * s).sum()), a.g + shift + pull * s
+
+    shift = np.zeros_like(g)
+    shift = g - at(u)[1]
+    v, (f, slope), enough = u, at(u), 0.0
+    for k in range(rounds):
+        missing = _length(slope) * (p.radius if math.isfinite(p.radius) else 1.0)
+        missing += float((slope * v).sum()) if math.isfinite(p.radius) else 0.0
+        enough = 0.03 * missing if k == 0 else enough
+        goal = _inside(_by_pairs(v.ravel(), slope.ravel(), memory, p.radius).reshape(v.shape), p.radius)
+        share = 1.0
+        while missing > enough and share > 1e-6:
+            w = v + share * (goal - v)
+            ahead, there = at(w)
+            s = (w - v).ravel()
+            fall = float(slope.ravel() @ s)
+            memory.note(s, (there - slope).ravel())
+            if ahead <= f + 1e-4 * fall:
+                v, f, slope = w, ahead, there
+                break
+            share *= _shorter(f, fall, ahead, float(there.ravel() @ s))
+        else:
+            break
+    return v
+
+
+def _evaluated(p: Problem, ask: Ask, chunks: Iterable[Chunk]) -> Answer:
+    answer = Answer(p, ask)
+    for chunk in chunks:
+        answer.add(chunk)
+    return answer
 
 
 # ---- streams -------------------------------------------------------------------------------------------------------------
@@ -432,8 +500,10 @@ def _first(p: Problem, sample: Sample, start: np.ndarray | None) -> Memory:
         given = np.atleast_2d(np.asarray(start, np.float64))
         if len(given) != len(u) or given.shape[1] > u.shape[1]:
             raise ValueError(f"start has shape {given.shape}, expected {u.shape} (or fewer features)")
-        u[:, : given.shape[1] - p.bias] = given[:, : given.shape[1] - p.bias]
-        u[:, -1] = given[:, -1]
+        features = given.shape[1] - p.bias
+        u[:, :features] = given[:, :features]
+        if p.bias:
+            u[:, -1] = given[:, -1]
     scale = math.sqrt(sample.targets / sample.weight) if p.loss in REAL and sample.weight > 0.0 else 1.0
     width = WIDE * max(scale, 1e-12)
     steep = STEEP.get(p.loss, 1.0 / width)
@@ -461,11 +531,14 @@ def best_of_many(
         for p, m in zip(problems, memories, strict=True)
     ]
     given = list(zip(problems, memories, curved, strict=True))
-    kept_rows, complete = sample.chunks, sample.complete
-    solvers = [solve(p, m, h, 1000) for p, m, h in given]
-    found = _drive(problems, solvers, lambda: kept_rows, sample)
-    if complete:
-        return [b._replace(passes=first) for b in found]
+    rows = sample.chunks
+    if sample.complete:
+        solvers = [solve(p, m, h, 1000) for p, m, h in given]
+        return [b._replace(passes=first) for b in _drive(problems, solvers, lambda: rows, sample)]
+    solvers = [solve(p._replace(tolerance=max(p.tolerance, 1e-2)), m, h, 100) for p, m, h in given]
+    _drive(problems, solvers, lambda: rows, sample)
+    for m in memories:
+        m.rows = rows if sum(chunk[0].n for chunk in rows) >= ENOUGH else None
     solvers = [solve(p, m, h, max(1, max_passes - first), watch) for p, m, h in given]
     return [b._replace(passes=b.passes + first) for b in _drive(problems, solvers, passes, sample)]
 
