@@ -4,6 +4,7 @@ import bz2
 import contextlib
 import gzip
 import math
+import mmap
 import os
 import pathlib
 import subprocess
@@ -20,7 +21,7 @@ from noregret.core import engine
 from noregret.core.hashing import murmur3
 from noregret.streams import source
 from noregret.streams.batch import BadRow
-from noregret.streams.lines import REQUIRED, Block, padded
+from noregret.streams.lines import REQUIRED, SLACK, Block, padded
 from noregret.streams.svmlight import Room as SvmRoom
 from noregret.streams.svmlight import SvmlightReader
 from noregret.streams.vw import SEEN, VwReader
@@ -32,7 +33,7 @@ HERE = __file__  # any file that exists
 def parsed(reader, room, text, labelled=REQUIRED):
     """What a reader makes of one block."""
     content, end = padded(text, len(text))
-    return reader.parse(Block(content, 0, end, 0, 0, end, end, labelled, lambda: None), room(len(content)), labelled)
+    return reader.parse(Block(content, 0, end, 0, 0, end, end, labelled), room(len(content)), labelled)
 
 
 def rows_of(batches):
@@ -483,6 +484,31 @@ def test_stopping_early_ends_the_threads(tmp_path):
         assert any(t.name.startswith("noregret-parser") for t in threading.enumerate())
         stream.close()
         assert not any(t.name.startswith("noregret-parser") for t in threading.enumerate())
+
+
+def mapped(path):
+    """Bytes of a file that are mapped into this process."""
+    spans = [line.split()[0].split("-") for line in pathlib.Path("/proc/self/maps").read_text().splitlines() if line.endswith(path)]
+    return sum(int(b, 16) - int(a, 16) for a, b in spans)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="the system does not say what is mapped")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_only_blocks_in_work_are_mapped(tmp_path, threads):
+    """So memory does not grow with the file, and batches that are kept hold nothing of it."""
+    block, sizes = 1 << 16, []
+
+    class Watched(SvmlightReader):
+        def parse(self, *args):
+            sizes.append(mapped(path))
+            return super().parse(*args)
+
+    path = written(tmp_path, "1 1:1 2:0.5\n" * 100_000)
+    kept = list(Watched(path, block=block, threads=threads).batches())
+    assert sum(b.data.n for b in kept) == 100_000
+    assert len(sizes) > 15
+    assert 0 < max(sizes) <= (threads + 1) * (block + SLACK + 2 * mmap.ALLOCATIONGRANULARITY)
+    assert mapped(path) == 0
 
 
 # ---- VW --------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """A pass over text files: blocks of whole lines, parsed ahead by threads, given in order.
 
-Plain files are mapped into memory, and the pages of a block are let go once it is parsed, so memory stays flat; anything else is
+Plain files are mapped into memory block by block: each block has a mapping of its own, gone once it is parsed, so memory stays flat
+(in one mapping of the whole file the kernel brings pages back that were let go, next to those that are read). Anything else is
 read forward, the unfinished last line carried over. What a pass gives does not depend on the size of blocks or on threads.
 """
 
@@ -27,7 +28,8 @@ from .source import STDIN, ByteStream, Source, compression, expand, is_regular, 
 IGNORED, REQUIRED, ABSENT = 0, 1, 2  # labels: read past if there, on every line, on no line
 KEPT_BAD = Skipped.KEPT
 BOM = b"\xef\xbb\xbf"
-PAGE = mmap.PAGESIZE
+SLACK = 1 << 16  # mapped beyond a block, to find the end of its last line
+NO_TEXT = np.empty(0, np.uint8)
 
 
 class Block(NamedTuple):
@@ -41,7 +43,6 @@ class Block(NamedTuple):
     stop: int  # where the next block begins in the unpacked file
     taken: int  # bytes of all files on disk up to there
     labelled: int
-    release: Callable[[], None]
 
 
 class Parsed(NamedTuple):
@@ -78,20 +79,15 @@ def note_bad(bad: Any, k: Any, line: Any, begin: Any, at: Any, fault: Any) -> No
 
 # ---- files -----------------------------------------------------------------------------------------------------------
 class Cut(NamedTuple):
-    """Whole lines, where they end with the newline, how many bytes of the file they are, and what lets them go."""
+    """Whole lines, where they end with the newline, and how many bytes of the file they are."""
 
     text: np.ndarray
     end: int
     size: int
-    release: Callable[[], None]
-
-
-def _nothing() -> None:
-    pass
 
 
 class Mapped:
-    """A plain file, mapped into memory."""
+    """A plain file, mapped into memory block by block."""
 
     def __init__(self, path: str, offset: int) -> None:
         self.path, self.at = path, offset
@@ -100,11 +96,8 @@ class Mapped:
         if offset > self.size:
             self.file.close()
             raise shrunk(path, offset, self.size)
-        self.map = mmap.mmap(self.file.fileno(), self.size, access=mmap.ACCESS_READ) if self.size else None
-        if self.map is not None:
-            self.text = np.frombuffer(self.map, np.uint8)
-            if hasattr(self.map, "madvise"):
-                self.map.madvise(mmap.MADV_SEQUENTIAL)
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self.file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
 
     def now(self) -> int:
         """Return the size the file has now."""
@@ -117,27 +110,25 @@ class Mapped:
 
     def block(self, size: int) -> Cut | None:
         """Return the next lines."""
-        if self.map is None or self.at == self.size:
+        if self.at == self.size:
             return None
         if self.now() < self.size:  # touching what is gone would end the process
             raise shrunk(self.path, self.size, self.now())
-        a, b = self.at, min(self.at + size, self.size)
-        if b < self.size:
-            b = self.map.find(b"\n", b - 1) + 1 or self.size
-        self.at = b
-        if self.size - b >= PAD:
-            return Cut(self.text[a : b + PAD], b - a, b - a, lambda: self.release(a, b))
-        return Cut(*padded(self.map[a:b], b - a), b - a, _nothing)
-
-    def release(self, a: int, b: int) -> None:
-        """Let go of the pages of a block that is parsed."""
-        if self.map is not None and hasattr(self.map, "madvise"):
-            a -= a % PAGE
-            self.map.madvise(mmap.MADV_DONTNEED, a, b - a)
+        base = self.at - self.at % mmap.ALLOCATIONGRANULARITY
+        while True:
+            stop = min(self.at + size + SLACK, self.size)
+            window = mmap.mmap(self.file.fileno(), stop - base, access=mmap.ACCESS_READ, offset=base)
+            newline = window.find(b"\n", self.at + size - 1 - base)
+            if newline >= 0 or stop == self.size:
+                break
+            size *= 2  # a line longer than the block
+        text = np.frombuffer(window, np.uint8)[self.at - base :]
+        end = stop - self.at if newline < 0 else base + newline + 1 - self.at
+        self.at += end
+        return Cut(text[: end + PAD], end, end) if stop - self.at >= PAD else Cut(*padded(text, end), end)
 
     def close(self) -> None:
-        """Let go of the file; it is unmapped when the last block is."""
-        self.map = None
+        """Let go of the file."""
         self.file.close()
 
 
@@ -172,7 +163,7 @@ class Flowing:
             whole = used if self.ended else room.rfind(b"\n", 0, used) + 1
             self.carried = bytes(memoryview(room)[whole:used])
             if whole:
-                return Cut(*padded(room, whole), whole, _nothing)
+                return Cut(*padded(room, whole), whole)
         return None
 
     def fill(self, room: memoryview, used: int) -> int:
@@ -240,7 +231,7 @@ class Pass:
             self.open, self.file, self.offset = None, self.file + 1, 0
         return None
 
-    def block(self, text: np.ndarray, end: int, size: int, release: Callable[[], None]) -> Block:
+    def block(self, text: np.ndarray, end: int, size: int) -> Block:
         """Return a block with its place."""
         assert self.open is not None
         start = len(BOM) if self.offset == 0 and text[: len(BOM)].tobytes() == BOM else 0
@@ -251,7 +242,7 @@ class Pass:
         offset, self.offset = self.offset, self.offset + size
         labelled = ABSENT if self.labelled is None else self.labelled
         taken = self.before[self.file] + self.open.consumed
-        return Block(text, start, end, self.file, offset, self.offset, taken, labelled, release)
+        return Block(text, start, end, self.file, offset, self.offset, taken, labelled)
 
     def close(self) -> None:
         """Close the file that is open."""
@@ -286,9 +277,10 @@ def ahead(take: Callable[[], Any], work: Callable[[], Callable[[Any], Any]], thr
             if thing is None:
                 return
             try:
-                slot.set_result((thing, do(thing)))
+                slot.set_result(do(thing))
             except BaseException as e:
                 slot.set_exception(e)
+            del thing, slot  # a thread that waits holds no text
 
     workers = [threading.Thread(target=run, daemon=True, name=f"noregret-parser-{i}") for i in range(threads)]
     for worker in workers:
@@ -383,18 +375,17 @@ class TextReader(Reader):
             results.close()  # type: ignore[attr-defined]
             blocks.close()
 
-    def parser(self) -> Callable[[Block], Parsed]:
-        """Return what parses blocks in one thread, with room of its own."""
+    def parser(self) -> Callable[[Block], tuple[Block, Parsed]]:
+        """Return what parses blocks in one thread, with room of its own; it gives the block back without its text."""
         room: Any = None
 
-        def parse(block: Block) -> Parsed:
+        def parse(block: Block) -> tuple[Block, Parsed]:
             nonlocal room
             size = len(block.text)
             if room is None or room.size < size:
                 room = type(self).room(max(size, self.block + self.block // 8))
             parsed = self.parse(block, room, block.labelled)
-            block.release()
-            return parsed
+            return block._replace(text=NO_TEXT), parsed
 
         return parse
 
