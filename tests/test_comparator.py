@@ -113,11 +113,11 @@ def test_vector_of_the_sheet():
 def test_brute_force_in_two_dimensions(loss, radius):
     X, y = data(n=60, d=2, seed=3)
     y = y if loss in REAL else np.sign(y)
-    side = np.linspace(-radius, radius, 301)
+    side = np.linspace(-radius, radius, 151)
     grid = np.array([(a, b) for a in side for b in side if a * a + b * b <= radius**2])
     edge = np.linspace(0, 2 * math.pi, 2000)
     grid = np.vstack([grid, radius * np.column_stack([np.cos(edge), np.sin(edge)])])
-    least = min(truth(loss, X @ u, y).sum() for u in grid)
+    least = truth(loss, (grid @ X.T).ravel(), np.tile(y, len(grid))).reshape(len(grid), -1).sum(1).min()
     b = best_fixed(stream(X, y, size=7), loss, radius=radius, epsilon=0.1, bias=False, tolerance=1e-5)
     assert b.converged
     assert b.lower <= least + 1e-9
