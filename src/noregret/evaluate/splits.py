@@ -34,6 +34,7 @@ class Replay(Stream):
         self.opened = opened
         self.kept: list[Batch] | None = []
         self.whole = False
+        self.stored = 0  # numbers in the rows
 
     @property
     def held(self) -> bool:
@@ -45,10 +46,11 @@ class Replay(Stream):
         if self.held:
             yield from self.kept or ()
             return
-        self.kept, size = [], 0
+        self.kept, size, self.stored = [], 0, 0
         try:
             for batch in self.opened.chunks():
                 self.front = self.opened.front
+                self.stored += batch.data.arrays[-1].size
                 if self.kept is not None:
                     size += sum(a.nbytes for a in batch.data.arrays)
                     self.kept.append(batch)

@@ -31,6 +31,7 @@ DOZEN = {
         "mirror_descent_regressor", "norma_regressor",
     ),
 }  # fmt: skip
+SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
 FEW = 50  # different whole numbers in the first rows that are still taken for classes
 
 
@@ -245,12 +246,10 @@ class Plan:
         replay = None if self.regret is False or opened.reader.once else splits.Replay(opened)
         found = run_pass(replay or opened, runs, limit=limit, strict=kind == "evaluate", watch=self.watch)
         results = [run.result() if run.failed is None else {} for run in runs]
-        if replay is not None and (self.regret or replay.held):
+        if replay is not None and (self.regret or quick(replay, runs)):
             add_regret(replay, runs, results, radius=self.radius, tolerance=self.tolerance, limit=limit)
         elif replay is not None:
-            found.notes.append(
-                "regret was left out: the rows do not fit in memory, so it takes many passes over the source; ask for it"
-            )
+            found.notes.append("Regret was left out: so many rows take several long passes. Ask for it (regret=True, --regret).")
         return results, found
 
     def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]]) -> None:
@@ -266,6 +265,13 @@ class Plan:
                 result["validation"] = splits.scored(run.learner, opened, opened.front, skip=first)
         if self.folds is not None:
             splits.fold(opened, going, self.folds, self.limit)
+
+
+def quick(replay: splits.Replay, runs: Sequence[Run]) -> bool:
+    """Return whether the best fixed models are found soon: the rows are in memory, and not too much is to be multiplied."""
+    labels = [run.learner._m.labels for run in runs if run.failed is None]
+    classes = max(1 if table is None or len(table) < 3 else len(table) for table in labels)
+    return replay.held and replay.stored * classes <= SOON
 
 
 def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
