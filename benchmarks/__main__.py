@@ -9,7 +9,18 @@ from time import perf_counter
 
 from .table import machine, render
 
-NAMES = ("sklearn_peers", "river_peers", "vw_peers", "c_peer", "startup", "overheads", "all_learners")
+NAMES = (
+    "sklearn_peers",
+    "river_peers",
+    "vw_peers",
+    "c_peer",
+    "startup",
+    "overheads",
+    "all_learners",
+    "parsing",
+    "whole_process",
+    "studies",
+)
 RESULTS = Path(__file__).parent / "results"
 
 

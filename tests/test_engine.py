@@ -11,12 +11,14 @@ import pytest
 
 import noregret as nr
 from noregret.core import engine
+from noregret.core.words import strict
 
 LEARN = """
 import warnings
 import numpy as np, noregret as nr
 from scipy.sparse import csr_matrix
 from noregret.core import engine
+from noregret.core.words import strict
 X = np.random.default_rng(0).standard_normal((30, 4)); y = np.where(X[:, 0] > 0, 1, -1)
 m = nr.PA1().partial_fit(X, y); m.predict(X)
 nr.PA1().partial_fit(csr_matrix(X), np.arange(30) % 3)
@@ -238,3 +240,17 @@ def test_cache_directory_follows_the_environment(monkeypatch, tmp_path):
     assert engine.cache_directory() == tmp_path / "noregret" / "kernels"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert engine.cache_directory() == pathlib.Path("~/.cache/noregret/kernels").expanduser()
+
+
+def test_a_strict_function_stays_strict_inside_one_that_is_not():
+    compiled = engine.compiled(loose_sum)
+    assert compiled(1.0, 1e-17) == loose_sum(1.0, 1e-17) == -1e-17
+
+
+@strict
+def careful(a, b):
+    return (a + b - a) - b
+
+
+def loose_sum(a, b):
+    return careful(a, b)

@@ -144,7 +144,7 @@ def teach(fn: Any) -> None:
         overload(fn, strict=False, jit_options=settings)(choose)
 
     inline = {"forceinline": not getattr(fn, "rare", False)}
-    register(True, inline)
+    register(True, {**inline, "fastmath": False})  # said outright, or a caller's setting is inherited
     register(False, {**inline, "fastmath": FAST})
 
 
