@@ -121,6 +121,14 @@ def test_headers_are_guessed_and_may_be_told(tmp_path):
     assert read(CsvReader(path, header=True)) == [{"2019": 1, "b": "y"}, {"2019": 2, "b": "z"}]
 
 
+def test_quotes_in_tsv_are_characters_unless_told(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text('ham\t"Oh no\nspam\tfree "stuff" now"\n')
+    assert [r["c1"] for r in read(CsvReader(path, kind="tsv", header=False))] == ['"Oh no', 'free "stuff" now"']
+    path.write_text('a\tb\n"x\ty"\t1\n')
+    assert read(CsvReader(path, kind="tsv", quote='"')) == [{"a": "x\ty", "b": 1}]
+
+
 def test_missing_cells_and_kinds(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('a,b,c,d,z\n1,2.5,NA,x,007\n?, ?,null,?,010\n,NaN,,"",1\n3,1e3,N/A,None,5\n')

@@ -5,6 +5,7 @@ import datetime
 import json
 import math
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -462,6 +463,11 @@ def labelled(n, seed):
     return examples, [("yes" if x["country"] == "DE" or (x["age"] or 0) > 45 else "no") for x in examples]
 
 
+def nullable(examples):
+    """A pandas frame in which whole numbers stay whole beside missing cells."""
+    return pd.DataFrame(examples).astype({"member": "boolean", "visits": "Int64", "zip": "Int64"})
+
+
 def built():
     return pipeline(Text("body", ngrams=2), Category("zip"), Cross("country", "age"), Scale(), Normalize(), nr.PA1(C=0.1))
 
@@ -474,7 +480,7 @@ def test_parts_fold_into_one_table():
 def test_a_pipeline_learns_alike_from_dicts_frames_and_one_by_one():
     examples, y = labelled(150, 6)
     frames = [
-        pd.DataFrame(examples).astype({"member": "boolean", "visits": "Int64", "zip": "Int64"}),
+        nullable(examples),
         pl.DataFrame(examples),
         pa.Table.from_pylist(examples),
     ]
@@ -544,7 +550,7 @@ def test_a_batch_that_fails_changes_nothing(fault):
 def test_scikit_learn_can_clone_and_search():
     examples, y = labelled(90, 10)
     p = pipeline(Table(text="body"), Scale(), nr.PA1())
-    frame = pd.DataFrame(examples).astype({"member": "boolean", "visits": "Int64", "zip": "Int64"})
+    frame = nullable(examples)
     search = GridSearchCV(p, {"pa1__C": [0.01, 1.0], "table__ngrams": [1, 2]}, cv=3).fit(frame, y)
     assert set(search.best_params_) == {"pa1__C", "table__ngrams"}
     assert search.best_score_ > 0.6
@@ -586,6 +592,52 @@ def test_arrays_and_regression():
         p.predict(X[:, :3])
     with pytest.raises(TypeError, match="expected an array"):
         p.predict([{"a": 1}])
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, 10**400, np.float32(np.inf), object(), [1], datetime.date(2024, 1, 1)])
+@pytest.mark.parametrize("known", [False, True])
+def test_cells_that_are_no_values_are_named(value, known):
+    table = Table()
+    if known:
+        table.row({"a": 1.0, "b": 2}, True)
+    with pytest.raises((TypeError, ValueError), match="feature 'a' (is|has the value) .* in row 0"):
+        table.row({"b": 1, "a": value}, True)
+    assert table.feature_names == (["a", "b"] if known else [])
+
+
+def test_predicting_in_threads():
+    examples, y = labelled(200, 12)
+    p = built().partial_fit(examples, y)
+    want = p.decision_function(examples)
+    with ThreadPoolExecutor(4) as pool:
+        for got in pool.map(p.decision_function, [examples] * 12):
+            assert np.array_equal(got, want)
+
+
+def test_classes_may_be_declared():
+    examples, y = labelled(30, 13)
+    p = built().partial_fit(examples, y, classes=["maybe", "no", "yes"])
+    assert p.classes_.tolist() == ["maybe", "no", "yes"]
+    assert p.decision_function(examples).shape == (30, 3)
+    kept = p.coef_.copy()
+    with pytest.raises(ValueError, match="not in the declared classes"):
+        p.partial_fit([{**examples[0], "country": "new"}], ["never"])
+    assert np.array_equal(p.coef_, kept)
+    assert "country=new" not in p.feature_names_
+
+
+def test_weights_are_repetitions_that_update_once_and_zero_is_nothing():
+    examples, y = labelled(40, 14)
+    a = pipeline(Table(text="body"), nr.PA1()).partial_fit(examples, y, sample_weight=np.ones(40))
+    b = pipeline(Table(text="body"), nr.PA1()).partial_fit(examples, y)
+    assert np.array_equal(a.coef_, b.coef_)
+    frame = pd.DataFrame([{**x, "w": float(k % 2)} for k, x in enumerate(examples)]).astype(
+        {"zip": "Int64", "visits": "Int64", "member": "boolean"}
+    )
+    c = pipeline(Table(text="body", weight="w"), nr.PA1()).partial_fit(examples, y, sample_weight=np.arange(40) % 2)
+    d = pipeline(Table(text="body", weight="w", target="t"), nr.PA1()).partial_fit(frame.assign(t=y))
+    assert np.array_equal(c.coef_, d.coef_)
+    assert c.n_seen_ == 20
 
 
 def test_steps_out_of_order():

@@ -1,4 +1,4 @@
-"""CSV and TSV: cells by delimiter, in quotes or not, with or without a header.
+"""CSV and TSV: cells by delimiter, with or without a header; in quotes or not in CSV, while quotes in TSV are characters.
 
 A column is numbers when at least nine in ten of its cells are, in the first block that has any; later cells that do not fit are
 bad rows. Space around cells is dropped. Empty cells and NA, NaN, null, None and ? are missing.
@@ -78,7 +78,13 @@ def scanned(data: bytes, delimiter: str, quote: str, final: bool, escape: str | 
     room = data.count(b"\n") + 2
     starts, fields = np.zeros(room, np.int64), np.zeros(room, np.int64)
     n = _scanner(engine.interpreting())(
-        np.frombuffer(data, np.uint8), ord(delimiter), ord(quote), ord(escape) if escape else -1, final, starts, fields
+        np.frombuffer(data, np.uint8),
+        ord(delimiter),
+        ord(quote) if quote else -1,
+        ord(escape) if escape else -1,
+        final,
+        starts,
+        fields,
     )
     return starts[: n + 1], fields[:n]
 
@@ -96,7 +102,7 @@ class CsvReader(BlockReader):
         on_bad: str = "stop",
         header: bool | None = None,
         delimiter: str | None = None,
-        quote: str = '"',
+        quote: str | None = None,
         text: Any = (),
         required: Any = (),
         block: int = BLOCK,
@@ -104,7 +110,8 @@ class CsvReader(BlockReader):
         super().__init__(source, on_bad, block, required)
         if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii()):
             raise ValueError(f"delimiter must be one ASCII character, got {delimiter!r}")
-        self.kind, self.header, self.quote = kind, header, quote
+        self.kind, self.header = kind, header
+        self.quote = quote if quote is not None else "" if kind == "tsv" else '"'  # "" for none: a quote is then a character
         self.delimiter = delimiter or ("\t" if kind == "tsv" else None)
         self.text = (text,) if isinstance(text, str) else tuple(text)
         self.columns: list[str] = []
@@ -130,7 +137,8 @@ class CsvReader(BlockReader):
             return len(block.data) if block.final else None
         first = int(there[0])
         text = block.data[skip + int(starts[first]) : skip + int(starts[first + 1])].decode("utf-8", "replace")
-        cells = [c.strip() for c in next(csv.reader([text], delimiter=self.delimiter, quotechar=self.quote, skipinitialspace=True))]
+        how: dict[str, Any] = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE}
+        cells = [c.strip() for c in next(csv.reader([text], delimiter=self.delimiter, skipinitialspace=True, **how))]
         if self.header is None:
             self.header = is_header(cells)
         names = cells if self.header else [f"c{j}" for j in range(len(cells))]
@@ -215,9 +223,9 @@ class CsvReader(BlockReader):
             read_options=pyarrow.csv.ReadOptions(column_names=self.columns, use_threads=False, block_size=len(data) + 1),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter=self.delimiter,
-                quote_char=self.quote,
+                quote_char=self.quote or False,
                 escape_char=self.escape or False,
-                newlines_in_values=self.quote.encode() in data,
+                newlines_in_values=bool(self.quote) and self.quote.encode() in data,
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=types, null_values=[*MISSING, *(f" {m}" for m in MISSING)], strings_can_be_null=True

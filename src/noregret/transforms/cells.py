@@ -255,8 +255,12 @@ def number(name: str, v: Any, row: int) -> Any:
             f"feature {name!r} has the value {v!r} in row {row}; expected a number, a text, a truth value or None. Leave it out "
             "(ignore), or make a number or text of it first."
         )
-    if math.isinf(float(v)):
-        raise ValueError(f"feature {name!r} is {v} in row {row}; expected finite numbers. Drop the row first.")
+    try:
+        infinite = math.isinf(float(v))
+    except OverflowError:
+        infinite = True
+    if infinite:
+        raise ValueError(f"feature {name!r} is {str(v)[:30]} in row {row}; expected finite numbers. Drop the row first.")
     return v
 
 

@@ -265,13 +265,15 @@ class Pipeline:
 
     def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> Any:
         """Learn one example with weight w; return the prediction made before."""
-        rows, targets, c = self._given([x] if isinstance(x, Mapping) else [np.ravel(x)], None if y is None else [y], w)
+        rows, targets, c = self._given(
+            [x] if isinstance(x, Mapping) else [np.ravel(x)], None if y is None else [y], None if w == 1.0 else w
+        )
         try:
             said = self._said(rows)
         except BaseException:
             self.front.back()
             raise
-        self._learn(rows, targets, None if w == 1.0 else c)
+        self._learn(rows, targets, c)
         return said
 
     def predict_one(self, x: Any) -> Any:

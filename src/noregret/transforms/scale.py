@@ -139,7 +139,7 @@ class Scale(Step):
         have = self._stats.shape[1]
         if rows.layout == "dense" or len(rows.arrays[1]) > have:
             return Touched(None, self._stats.copy(), self._width)
-        features = np.unique(rows.arrays[1])
+        features = rows.arrays[1] if rows.n == 1 else np.unique(rows.arrays[1])
         features = features[features < have]
         return Touched(features, self._stats[:, features], self._width)
 

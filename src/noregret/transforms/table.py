@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from .step import Step
 
 ROLES = ("numeric", "categorical", "text")
 WORDY = 5  # a text column whose first value has more words than this is read as words, and as categories otherwise
+MOST = 1.7976931348623157e308
 LONG = 256  # bytes; a value longer than this in a column nobody declared categorical is no category
 
 
@@ -29,6 +31,26 @@ class Mark(NamedTuple):
     names: int
     columns: dict[str, int]
     schema: frozenset[str] | None
+
+
+class Steady(NamedTuple):
+    """What stays the same between single examples while no column joins."""
+
+    roles: dict[str, int]
+    at: dict[str, int]
+    declared: list[int]  # the role of each column where it was declared, -1 where the type of a cell decides
+    long: list[bool]  # whether texts may be long
+    names: bytes
+    columns: np.ndarray
+    crosses: np.ndarray
+
+    @classmethod
+    def of(cls, roles: dict[str, int], declared: set[str], job: Job) -> Steady:
+        """Return it for the columns known."""
+        at = {name: j for j, name in enumerate(roles)}
+        given = [role if name in declared else -1 for name, role in roles.items()]
+        long = [role == TEXT or name in declared for name, role in roles.items()]
+        return cls(roles, at, given, long, job.text.tobytes(), job.columns, job.crosses)
 
 
 class Table(Step):
@@ -86,6 +108,7 @@ class Table(Step):
         self._columns: dict[str, int] = {}  # role, in the order in which columns had their first value
         self._schema: frozenset[str] | None = None  # the columns of closed tables
         self._known: list[str] = []  # names as texts, as far as read
+        self._steady: Steady | None = None
 
     def _check(self) -> None:
         """Refuse settings that contradict each other."""
@@ -112,6 +135,8 @@ class Table(Step):
         Without learning nothing changes, and unknown names are left out (or hashed). Dicts may bring new columns at any time.
         """
         if isinstance(data, (list, tuple)):
+            if len(data) == 1 and (job := self._job_of_one(data[0])) is not None:
+                return self._done(job, self._columns, learn)
             return self._encode(dict_columns(data, self._leave, *self._declared()), len(data), learn)
         if not is_open(data):
             self._check_schema([name for name, _ in fields_of(data)], learn)
@@ -157,11 +182,15 @@ class Table(Step):
         for name, column in by_name.items():
             if name in roles and name not in self._roles and roles[name] == CATEGORY:
                 refuse_long(column)
-        store, job = run(self._store, self._job(columns, roles, since, n), learn, *self._folding())
+        return self._done(self._job(columns, roles, since, n), roles, learn)
+
+    def _done(self, job: Job, roles: dict[str, int], learn: bool) -> tuple[Rows, np.ndarray]:
+        """Do the job, and keep what was learned."""
+        store, job = run(self._store, job, learn, *self._folding())
         if learn:
             self._store, self._columns = store, roles
         m = int(job.indptr[-1])
-        return Rows("csr", (job.indptr, job.indices[:m], job.data[:m]), n, self.width), job.measured[:m]
+        return Rows("csr", (job.indptr, job.indices[:m], job.data[:m]), len(job.indptr) - 1, self.width), job.measured[:m]
 
     def _folding(self) -> tuple[int, int]:
         """Return the bits of hashes, -1 for exact numbers, and how many names to remember."""
@@ -171,6 +200,8 @@ class Table(Step):
         """Return the roles of all columns, those with a first value among them; and the rows of the first values."""
         firsts = [(*c.first(), c) for c in columns if c.name not in self._columns]
         joining = sorted((f for f in firsts if f[0] >= 0), key=lambda f: f[0])
+        if not joining:
+            return self._columns, {}
         roles = dict(self._columns)
         for row, is_text, c in joining:
             wordy = is_text and not c.category and len(c.text(row).split()) > WORDY
@@ -188,14 +219,51 @@ class Table(Step):
             end += len(data)
         at = {name: j for j, name in enumerate(roles)}
         crosses = [[*(at[name] for name in c), -1][:3] for c in self._crosses if all(name in at for name in c)]
+        shapes = np.array(plan, np.int64).reshape(-1, 10), np.array(crosses, np.int64).reshape(-1, 3)
+        return self._with_room(numbers, text, starts, *shapes)
+
+    def _job_of_one(self, x: Mapping[Any, Any]) -> Job | None:
+        """Return the same for one plain example, without the detour over columns; None for what needs a closer look."""
+        if self._steady is None or self._steady.roles is not self._columns:
+            self._steady = Steady.of(self._columns, set(self._roles), self._job([], self._columns, {}, 1))
+        at, declared, long = self._steady.at, self._steady.declared, self._steady.long
+        numbers: list[float] = []
+        texts = [self._steady.names]
+        where = [-1, -1] * len(at)
+        for name, v in x.items():
+            if v is None or name in self._leave:
+                continue
+            j, kind = at.get(name), type(v)
+            if j is None:
+                return None
+            if kind is str and declared[j] != NUMBER and (long[j] or len(v) < LONG // 4):
+                where[2 * j + 1] = len(texts) - 1
+                texts.append(v.encode("utf-8", "surrogatepass"))
+            elif (kind is float or kind is int) and -MOST < v < MOST and declared[j] <= NUMBER:
+                where[2 * j] = len(numbers)
+                numbers.append(v)
+            else:
+                return None
+        ends = list(accumulate(map(len, texts)))
+        starts = np.array([ends[:-1], ends[1:]], np.int64).T.copy()
+        columns = self._steady.columns.copy()
+        columns[:, :2] = np.array(where, np.int64).reshape(-1, 2)
+        data = np.frombuffer(bytearray(b"".join(texts)), np.uint8)
+        return self._with_room(np.array(numbers, np.float64).reshape(-1, 1), data, starts, columns, self._steady.crosses)
+
+    def _with_room(
+        self, numbers: np.ndarray, text: np.ndarray, starts: np.ndarray, columns: np.ndarray, crosses: np.ndarray
+    ) -> Job:
+        """Return a job with room to begin with."""
+        n = numbers.shape[1]
         wide = len(text) > 0 and bool(text.max() >= 128)
-        guess, pieces = n * (len(plan) + len(crosses)) + 64, 64 + len(plan)
+        guess, pieces = n * (len(columns) + len(crosses)) + 64, 64 + len(columns)
         return Job(
             numbers=numbers,
             text=text,
             starts=starts,
-            columns=np.array(plan, np.int64).reshape(-1, 10),
-            crosses=np.array(crosses, np.int64).reshape(-1, 3),
+            columns=columns,
+            crosses=crosses,
             characters=characters(wide, bool(self.lower)),
             ngrams=int(self.ngrams),
             shortest=int(self.chars[0]) if self.chars else 0,
