@@ -49,6 +49,17 @@ def test_import_is_light():
     ) == ("False False\n")
 
 
+def test_help_of_a_learner_compiles_nothing():
+    out = python(
+        "import sys\nfrom noregret.cli import main\n"
+        "try:\n    main(['evaluate', '--model', 'pa1', '--help'], prog_name='noregret')\n"
+        "except SystemExit as e:\n    assert e.code == 0\n"
+        "print([m for m in ('numba', 'scipy', 'sklearn', 'pyarrow', 'rich') if m in sys.modules])"
+    )
+    assert "Options of pa1" in out
+    assert out.endswith("[]\n")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="counts the processor time of child processes")
 def test_help_is_quick():
     import resource
@@ -77,15 +88,15 @@ def test_version():
 
 def test_wrong_usage():
     assert "No such command 'algorithm'" in run("algorithm", code=2).output
-    assert "No such option" in run("demo", "--rows", "5", code=2).output
+    assert "No such option" in run("algorithms", "--rows", "5", code=2).output
 
 
 def test_interrupt(monkeypatch):
     def stop(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("noregret.cli.demo.prepare", stop)
-    result = run("demo", code=130)
+    monkeypatch.setattr("noregret.cli.algorithms.learners", stop)
+    result = run("algorithms", code=130)
     assert "Traceback" not in result.output
     assert "Aborted" not in result.output
 
@@ -136,6 +147,11 @@ def test_cite(name):
         assert re.search(rf"^  {field} +=", text, re.M), field
 
 
+def test_cite_as_json():
+    found = json.loads(run("cite", "pa1", "--json").output)
+    assert found == {"name": "pa1", "cite": "crammer2006", "bibtex": references()["crammer2006"]}
+
+
 def test_cite_unknown():
     text = run("cite", "PA3", code=2).output
     assert "no learner is called 'PA3'. Did you mean pa" in text
@@ -146,66 +162,6 @@ def test_cite_unknown():
 
 def test_every_reference_is_used():
     assert set(references()) == {type(nr.learner(name)).cite for name in nr.algorithms()}
-
-
-# ---- demo ------------------------------------------------------------------------------------------------------------
-SMALL = ("demo", "--examples", "400", "--features", "6", "--seed", "3")
-
-
-@pytest.fixture(scope="module")
-def figures():
-    return json.loads(run(*SMALL, "--json").stdout)
-
-
-def test_demo_as_json(figures):
-    assert figures["data"] == {"examples": 400, "features": 6, "relevant": 1, "noise": 0.05, "seed": 3}
-    for task in ("classification", "regression"):
-        assert sorted(r["model"] for r in figures[task]) == nr.algorithms(task)
-        for r in figures[task]:
-            assert r["examples"] == 400
-            assert 0 <= r["updates"] <= 400
-            assert r["examples_per_second"] > 0.0
-    mistakes = [r["mistakes"] for r in figures["classification"]]
-    assert mistakes == sorted(mistakes)
-    assert mistakes[0] < 80
-    assert all(r["error"] == r["mistakes"] / 400 for r in figures["classification"])
-    errors = [r["metrics"]["mae"] for r in figures["regression"]]
-    assert errors == sorted(errors)
-    assert errors[0] < 0.3
-
-
-def test_demo_is_the_same_again(figures):
-    again = json.loads(run(*SMALL, "--json").stdout)
-    for task in ("classification", "regression"):
-        for r in (*figures[task], *again[task]):
-            del r["seconds"], r["examples_per_second"]
-    assert again == figures
-
-
-def test_demo_table(figures):
-    text = run(*SMALL).stdout
-    assert "400 rows" in text
-    lines = text.splitlines()
-    for r in figures["classification"]:
-        line = next(line for line in lines if line.split()[:1] == [r["model"]])
-        assert f" {r['mistakes']} " in line
-        assert f" {100 * r['error']:.2f} " in line
-    assert "[1] Needs features that are not negative" in text
-    assert "[2]" not in text  # all of so short a stream
-
-
-def test_demo_shortens_what_is_quadratic(monkeypatch):
-    from noregret.cli import demo
-
-    monkeypatch.setattr(demo, "PREFIX", 50)
-    found = demo.measure(nr.VotedPerceptron(), demo.make(80, 5, 0))
-    assert found["examples"] == 50
-    assert found["notes"] == [demo.SHORT]
-
-
-def test_demo_refuses():
-    for option in ("--examples", "--features"):
-        assert f"Invalid value for '{option}'" in run("demo", option, "0", code=2).output
 
 
 # ---- warm ------------------------------------------------------------------------------------------------------------
@@ -227,6 +183,12 @@ def test_what_is_warm_is_not_compiled_again():
         for labels in ([1, -1], ["x", "y"]):
             nr.PA().partial_fit(rows, labels).predict(rows)
     assert engine.compilations() == before
+
+
+def test_warm_as_json():
+    found = json.loads(run("warm", "pa", "--jobs", "1", "--json").output)
+    assert found["learners"] == ["pa"]
+    assert found["cache"] == str(engine.cache_directory())
 
 
 def test_warm_refuses():

@@ -99,7 +99,11 @@ source_options, SOURCE = group(
     one("--scale", is_flag=True, help="Standardise features as they come."),
     one("--normalize", type=click.Choice(["l2", "l1", "max"]), help="Bring each row to length 1 in a norm."),
     one("--on-bad", type=click.Choice(["stop", "skip"]), help="What to do with a row that cannot be read.  [default: stop]"),
-    one("--header/--no-header", default=None, help="Whether the first line of a CSV names the columns; found out unless said."),
+    one(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line of a CSV names the columns (else c0, c1, ...); found out unless said.",
+    ),
     one("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV, where it is no comma."),
     one("--threads", metavar="N", type=click.IntRange(1), help="Threads that read text.  [default: 2]"),
     one("--limit", metavar="N", type=click.IntRange(1), help="Stop after so many rows."),

@@ -60,7 +60,7 @@ def command(
     from ..streams.stream import stream
 
     model = load(model_file)
-    opened = stream(source_of(source), **opening(model, reading(options)))
+    opened = stream(source_of(source), **opening(model, columns(model, reading(options))))
     found = Tally(getattr(model, "learner", model))
     with watching(quiet, found.learner.name, leave=False) as shown, target(output) as out:
         lines = FORMS["json" if as_json else form](out, found.names() if scores else None)
@@ -73,6 +73,23 @@ def command(
         raise click.ClickException(f"{opened.name} has no rows")
     if not quiet and not as_json and found.labelled:
         click.echo(found.sentence(), err=True)
+
+
+def columns(model: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the source, with those about columns held against the model's own; only the id may be another."""
+    table = getattr(getattr(model, "front", None), "table", None)
+    if table is None:
+        return options
+    for name in [k for k in options if k in table.get_params()]:
+        value = options.pop(name)
+        if name == "id":
+            table.id = value
+            table._leave |= {value} - set(table.column_roles)
+        elif repr(value) != repr(getattr(table, name)):
+            raise click.UsageError(
+                f"the model has columns of its own ({name}={getattr(table, name)!r}): leave out --{name.replace('_', '-')}"
+            )
+    return options
 
 
 def limited(answers: Iterator[Any], limit: int | None) -> Iterator[Any]:

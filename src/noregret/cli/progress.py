@@ -53,9 +53,8 @@ class Progress:
             self.bar = bar()
             self.task = self.bar.add_task("", total=reader.size, said="", rows="")
             self.bar.start()
-        done = reader.size is not None and reader.read >= reader.size
-        said = "finishing" if done and rows else running_error(learners)
-        self.bar.update(self.task, completed=reader.read, total=reader.size, said=said, rows=self._amounts(rows, reader))
+        said = {"said": running_error(learners), "rows": self._amounts(rows, reader)}
+        self.bar.update(self.task, completed=reader.read, total=reader.size, **said)
 
     def _amounts(self, rows: int, reader: Any) -> str:
         rate = (rows - self.before) / max(monotonic() - self.start, 1e-9)

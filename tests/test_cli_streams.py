@@ -1,0 +1,542 @@
+"""The commands over streams: what they print and write, what they refuse, and being stopped and going on."""
+
+import csv
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
+
+import noregret as nr
+from noregret.cli import main, options, plugins, progress, train
+from noregret.cli.compare import split
+from noregret.cli.learners import options_of, sentence
+from noregret.cli.values import steps
+from noregret.registry import load_all
+
+LINEAR = "synthetic:linear?n=600&d=5&seed=1"
+COLORS = "color,size,label,key\n" + "".join(
+    f"{c},{s},{'big' if s > 2 else 'small'},r{i}\n"
+    for i, (c, s) in enumerate(zip(["red", "green", "blue", "red"] * 30, [1, 2, 3, 4, 5] * 24))
+)
+
+
+def run(*args, code=0, **given):
+    result = CliRunner().invoke(main, list(args), **given)
+    assert result.exit_code == code, (result.output, result.exception)
+    return result
+
+
+def refused(*args, code=2):
+    result = run(*args, code=code)
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+    return result.stderr
+
+
+def process(*args, **given):
+    return subprocess.Popen(
+        [sys.executable, "-m", "noregret.cli", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **given
+    )
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "colors.csv").write_text(COLORS)
+    return tmp_path
+
+
+# ---- options of a learner --------------------------------------------------------------------------------------------
+def test_options_of_a_learner_reach_it():
+    args = ("evaluate", LINEAR, "--model", "pa1", "-C", "2^-3", "--no-fit-intercept", "--average", "--json", "--no-regret")
+    found = json.loads(run(*args).stdout)
+    expected = nr.PA1(C=0.125, fit_intercept=False, average=True)
+    assert {k: found["params"][k] for k in ("C", "fit_intercept", "average")} == {
+        "C": 0.125,
+        "fit_intercept": False,
+        "average": True,
+    }
+    from noregret.streams.stream import stream
+
+    for batch in stream(LINEAR).chunks():
+        expected._learn_rows(batch.data, batch.y.astype(int), None)
+    assert (found["mistakes"], found["updates"]) == (expected.n_mistakes_, expected.n_updates_)
+    assert found["examples"] == 600
+
+
+def test_every_parameter_has_an_option_with_help():
+    for name, cls in load_all().items():
+        found = {o.name.removeprefix("learner_"): o for o in options_of(cls, set(), False)}
+        assert set(cls.defaults) - set(found) <= {"epochs", "shuffle", "seed", "hash_bits"}, name
+        for parameter, option in found.items():
+            assert option.help, (name, parameter)
+            assert option.opts[0] == (f"-{parameter}" if len(parameter) == 1 else f"--{parameter.rstrip('_').replace('_', '-')}")
+
+
+def test_help_comes_from_the_docstring():
+    text = " ".join(run("evaluate", "--model", "pa1", "--help").output.split())
+    assert "-C NUMBER C > 0, the aggressiveness (small = small steps). [default: 1; range (0, inf)]" in text
+    assert "--fit-intercept / --no-fit-intercept" in text
+    assert "--lambda NUMBER" in run("evaluate", "--model", "norma", "--help").output
+    assert "--model NAME --help" in " ".join(run("evaluate", "--help").output.split())
+    assert "-C" not in run("evaluate", "--help").output.split("Source:")[1]
+
+
+def test_sentences_of_docstrings():
+    doc = "Title.\n\nParameters: `a` > 0, the first; the second\n`b_`. Others: `a`.\n\nMore on `c`."
+    assert sentence(doc, "a") == "a > 0, the first."
+    assert sentence(doc, "b_") == "The second b_."
+    assert sentence(doc, "c") == ""
+
+
+def test_an_option_whose_name_is_taken_gets_another():
+    names = {o.name: o.opts[0] for o in options_of(load_all()["ogd"], {"--radius", "--eta"}, False)}
+    assert (names["learner_radius"], names["learner_eta"], names["learner_l2"]) == ("--model-radius", "--model-eta", "--l2")
+
+
+def test_options_of_other_learners_are_refused():
+    said = refused("evaluate", LINEAR, "--model", "perceptron", "-C", "1")
+    assert "'-C': it is one of alma, pa1," in said
+    assert "perceptron has --beta, --gamma" in said
+    assert "Name the learner with --model" in refused("evaluate", LINEAR, "-C", "1")
+    assert "No such option '--nonsense'" in refused("evaluate", LINEAR, "--model", "pa1", "--nonsense", "1")
+
+
+def test_values_out_of_range_are_refused():
+    assert "C must be in (0, inf), got -1.0" in refused("evaluate", LINEAR, "--model", "pa1", "-C", "-1")
+    assert "expected a number in (0, inf), got 'x'" in refused("evaluate", LINEAR, "--model", "pa1", "-C", "x")
+    assert "expected one of hinge, squared_hinge" in refused("evaluate", LINEAR, "--model", "ogd", "--loss", "hing")
+    assert "expected LABEL=NUMBER" in refused("evaluate", LINEAR, "--model", "pa1", "--class-weight", "1")
+    assert "expected TRUE:SAID=NUMBER" in refused("evaluate", LINEAR, "--model", "pa1", "--cost", "1=2")
+
+
+def test_costs_and_weights_of_labels():
+    args = (
+        "evaluate",
+        LINEAR,
+        "-mpa1",
+        "--cost",
+        "1:-1=4",
+        "--class-weight=1=2,-1=0.5",
+        "--classes",
+        "-1,1",
+        "--json",
+        "--no-regret",
+    )
+    params = json.loads(run(*args).stdout)["params"]
+    assert params["classes"] == [-1, 1]
+    assert params["class_weight"] == {"1": 2.0, "-1": 0.5}
+
+
+def test_an_unknown_learner():
+    said = refused("evaluate", LINEAR, "--model", "perceptrom")
+    assert "no learner is called 'perceptrom'. Did you mean perceptron" in said
+    assert "noregret algorithms lists them" in refused("evaluate", LINEAR)
+    assert "no learner is called 'pb1'" in refused("compare", LINEAR, "-m", "pa1,pb1")
+    assert "PA1 has no parameter 'D'" in refused("compare", LINEAR, "-m", "pa1:D=3")
+
+
+# ---- studies ---------------------------------------------------------------------------------------------------------
+def test_a_report_in_every_form(here):
+    files = {"--html": "r.html", "--csv": "r.csv", "--curves": "c.csv", "--plot": "p.svg", "--report-json": "r.json"}
+    given = [part for pair in files.items() for part in pair]
+    said = run("evaluate", LINEAR, "-m", "pa1", "--window", "50", *given)
+    assert "error %" in said.stdout
+    assert said.stdout.endswith("Wrote r.html, r.csv, c.csv, p.svg, r.json.\n")
+    assert said.stderr == ""
+    found = json.loads((here / "r.json").read_text())
+    assert found["examples"] == 600
+    assert found["regret"]["value"] is not None
+    with open("r.csv") as f:
+        assert [line["mistakes"] for line in csv.DictReader(f)] == [str(found["mistakes"])]
+    with open("c.csv") as f:
+        assert int(list(csv.DictReader(f))[-1]["examples"]) == 600
+    assert "<svg" in (here / "p.svg").read_text()
+    assert "<html" in (here / "r.html").read_text()
+
+
+def test_files_that_cannot_be_written_are_refused_first(here):
+    assert "there is no directory nowhere" in refused("evaluate", LINEAR, "-m", "pa1", "--html", "nowhere/r.html", code=1)
+    assert ".png or .svg" in refused("evaluate", LINEAR, "-m", "pa1", "--plot", "r.gif")
+
+
+def test_compare():
+    found = json.loads(
+        run("compare", LINEAR, "-m", "perceptron,pa1:C=0.1,average=true", "-m", "pa", "--json", "--sort", "mistakes").stdout
+    )
+    assert sorted(m["model"] for m in found["learners"]) == ["pa", "pa1", "perceptron"]
+    assert next(m for m in found["learners"] if m["model"] == "pa1")["params"]["C"] == 0.1
+    best = min(found["learners"], key=lambda m: m["mistakes"])
+    assert found["winner"] == best["label"]
+    alone = json.loads(run("evaluate", LINEAR, "-m", "perceptron", "--json", "--no-regret").stdout)
+    assert next(m for m in found["learners"] if m["model"] == "perceptron")["mistakes"] == alone["mistakes"]
+
+
+def test_names_of_learners_with_settings():
+    assert split(["a,b:x=1,y=2,c", "d:z=3"]) == ["a", "b:x=1,y=2", "c", "d:z=3"]
+
+
+def test_permutations():
+    args = ("compare", LINEAR, "-m", "pa1,perceptron", "--permutations", "3", "--seed", "5", "--no-regret", "--json")
+    first, second = (json.loads(run(*args).stdout)["learners"] for _ in range(2))
+    assert [m["spread"] for m in first] == [m["spread"] for m in second]
+
+
+def test_sweep():
+    found = json.loads(
+        run("sweep", LINEAR, "-m", "pa1", "-C", "2^-2..2^0", "--average", "true,false", "--json", "--no-regret").stdout
+    )
+    grid = {(m["params"]["C"], m["params"]["average"]) for m in found["learners"]}
+    assert grid == {(c, a) for c in (0.25, 0.5, 1.0) for a in (True, False)}
+    alone = json.loads(run("evaluate", LINEAR, "-m", "pa1", "-C", "0.5", "--json", "--no-regret").stdout)
+    swept = next(m for m in found["learners"] if m["params"]["C"] == 0.5 and not m["params"]["average"])
+    assert swept["mistakes"] == alone["mistakes"]
+    assert "such as -C 0.01,0.1,1" in refused("sweep", LINEAR, "-m", "pa1", "-C", "1")
+    assert "--regret-radius cannot be given" in refused("sweep", LINEAR, "-m", "ogd", "--eta", "1,2", "--regret-radius", "3")
+
+
+def test_ranges():
+    assert steps("2^-2..2^2") == [0.25, 0.5, 1.0, 2.0, 4.0]
+    assert steps("0.01..10") == [0.01, 0.1, 1.0, 10.0]
+    assert steps("1..20*3") == [1.0, 3.0, 9.0]
+    for wrong in ("0..1", "3..1", "1..x", "1..2*1"):
+        with pytest.raises(ValueError, match="range"):
+            steps(wrong)
+
+
+def test_tables(here):
+    args = ("evaluate", "colors.csv", "--target", "label", "--ignore", "key", "--categorical", "color,size", "-m", "pa1", "--json")
+    found = json.loads(run(*args, "--no-regret", "--limit", "100").stdout)
+    assert (found["examples"], found["data"]["classes"], found["data"]["features"]) == (100, 2, 8)
+    assert "no column 'labl'; did you mean 'label'" in refused("evaluate", "colors.csv", "--target", "labl", "-m", "pa1", code=1)
+    assert "no labels" in refused("evaluate", "colors.csv", "-m", "pa1", code=1)
+
+
+def test_lists_of_columns():
+    kind = options.Columns()
+    assert kind.convert('a,"b,c", d', None, None) == ["a", "b,c", "d"]
+    given = {"numeric": (["a"], ["b", "c"]), "cross": ("a,b",), "header": False, "scale": False, "target": None}
+    assert options.given(given, options.SOURCE) == {"numeric": ["a", "b", "c"], "cross": ["a,b"], "header": False}
+    assert "expected names of columns" in refused("evaluate", LINEAR, "-m", "pa1", "--text", "a,,b")
+
+
+def test_formats_and_detectors_are_those_of_the_library():
+    from noregret.streams.stream import FORMATS
+
+    assert list(options.FORMATS) == FORMATS
+    for name in options.DETECTORS:
+        run("evaluate", LINEAR, "-m", "pa1", "--drift", name, "--no-regret", "--quiet")
+
+
+# ---- what goes wrong -------------------------------------------------------------------------------------------------
+def test_bad_sources(here):
+    assert refused("evaluate", "nothing.svm", "-m", "pa1", code=1).startswith("Error: no such file: nothing.svm")
+    (here / "empty.svm").touch()
+    assert refused("evaluate", "empty.svm", "-m", "pa1", code=1).startswith("Error: empty.svm")
+    (here / "bad.svm").write_text("1 1:2\n-1 1:x\n1 2:1\n")
+    said = refused("evaluate", "bad.svm", "-m", "pa1", code=1)
+    assert said.startswith("Error: bad.svm:2:6: expected a finite number")
+    assert said.count("\n") == 1
+    found = json.loads(run("evaluate", "bad.svm", "-m", "pa1", "--on-bad", "skip", "--json", "--no-regret").stdout)
+    assert (found["examples"], found["skipped"]) == (2, 1)
+    assert "is a directory" in refused("evaluate", str(here), "-m", "pa1", "--format", "svmlight", code=1)
+
+
+def test_debugging_shows_the_error(monkeypatch, here):
+    monkeypatch.setenv("NOREGRET_DEBUG", "1")
+    result = CliRunner().invoke(main, ["evaluate", "nothing.svm", "-m", "pa1"])
+    assert isinstance(result.exception, FileNotFoundError)
+
+
+# ---- training and predicting -----------------------------------------------------------------------------------------
+def same_state(a, b):
+    a, b = nr.load(a), nr.load(b)
+    one, two = a._m.arrays(), b._m.arrays()
+    assert one.keys() == two.keys()
+    for k in one:
+        assert np.array_equal(one[k], two[k]), k
+    assert np.array_equal(a._m.tally, b._m.tally)
+
+
+def test_train_predict_inspect(here):
+    said = run("train", LINEAR, "-m", "pa1", "-C", "0.1", "--save", "m.nr", "--epochs", "2").stdout
+    assert said.startswith("pa1 learned 1,200 rows, error ")
+    model = nr.load("m.nr")
+    assert (model.C, model.n_seen_) == (0.1, 1200)
+    from noregret.streams.stream import stream
+
+    batch = next(stream(LINEAR).chunks())
+    scores = model.decision_function(batch.data.arrays[0])
+    result = run("predict", LINEAR, "--model-file", "m.nr", "--scores", "--limit", "100")
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert [float(s) for _, s in lines] == scores[:100].tolist()
+    assert [int(y) for y, _ in lines] == model.predict(batch.data.arrays[0][:100]).tolist()
+    wrong = np.mean(model.predict(batch.data.arrays[0][:100]) != batch.y[:100])
+    assert result.stderr == f"100 rows, error {100 * wrong:.2f} %.\n"
+    found = json.loads(run("inspect", "m.nr", "--json", "--top", "2").stdout)
+    assert (found["model"], found["changed"], found["examples"]) == ("pa1", {"C": 0.1}, 1200)
+    top = np.argsort(-np.abs(model.coef_[0]))[:2]
+    assert found["weights"][0]["top"] == [{"feature": str(j), "weight": model.coef_[0, j]} for j in top]
+    text = run("inspect", "m.nr").stdout
+    assert "Crammer, Dekel" in text
+    assert "to the end (2 times)" in text
+    assert "parameters  C=0.1\n" in text
+    assert "dtype='float64'" in run("inspect", "m.nr", "--all").stdout
+
+
+def test_a_table_from_training_to_answers(here):
+    columns = ("--target", "label", "--ignore", "key")
+    run("train", "colors.csv", *columns, "-m", "pa1", "--save", "m.nr", "--quiet")
+    run("predict", "colors.csv", "--model-file", "m.nr", "--id", "key", "--output", "a.csv", "--as", "csv", "--scores", "--quiet")
+    with open("a.csv") as f:
+        lines = list(csv.DictReader(f))
+    model = nr.load("m.nr")
+    cells = list(csv.DictReader(COLORS.splitlines()))
+    rows = [{"color": c["color"], "size": float(c["size"])} for c in cells]
+    assert [line["id"] for line in lines] == [c["key"] for c in cells]
+    assert [line["prediction"] for line in lines] == model.predict(rows).tolist()
+    assert sorted(os.listdir()) == ["a.csv", "colors.csv", "m.nr"]
+    found = [json.loads(line) for line in run("predict", "colors.csv", "--model-file", "m.nr", "--as", "jsonl").stdout.splitlines()]
+    assert found == [{"prediction": line["prediction"]} for line in lines]
+    whole = json.loads(run("predict", "colors.csv", "--model-file", "m.nr", "--json").stdout)
+    assert whole["predictions"] == found
+    assert whole["rows"] == 120
+    text = run("inspect", "m.nr").stdout
+    assert "color=red" in text
+    assert re.search(r"^ +categorical: color$", text, re.M)
+    assert "weight for small" in text
+    assert "the model has columns of its own" in refused("predict", "colors.csv", "--model-file", "m.nr", "--text", "color")
+
+
+def test_several_classes(here):
+    (here / "three.svm").write_text("".join(f"{i % 3} {i % 3}:1 4:{i}\n" for i in range(30)))
+    run("train", "three.svm", "-m", "perceptron", "--save", "m.nr", "--quiet")
+    lines = [
+        json.loads(s)
+        for s in run("predict", "three.svm", "--model-file", "m.nr", "--scores", "--as", "jsonl", "--quiet").stdout.splitlines()
+    ]
+    for line in lines:
+        assert sorted(line["scores"]) == ["0", "1", "2"]
+        assert str(line["prediction"]) == max(line["scores"], key=line["scores"].get)
+    text = run("inspect", "m.nr").stdout
+    assert all(f"weight for {k}" in text for k in range(3))
+
+
+def test_a_damaged_model(here):
+    run("train", LINEAR, "-m", "pa1", "--save", "m.nr", "--quiet")
+    data = (here / "m.nr").read_bytes()
+    (here / "m.nr").write_bytes(data[:-20] + b"x" * 20)
+    for args in (
+        ("inspect", "m.nr"),
+        ("predict", LINEAR, "--model-file", "m.nr"),
+        ("train", LINEAR, "-m", "pa1", "--save", "m.nr", "--resume"),
+    ):
+        said = refused(*args, code=1)
+        assert said.startswith("Error: m.nr: the file is damaged")
+        assert said.count("\n") == 1
+
+
+def test_training_does_not_destroy(here):
+    assert "is no model of noregret" in refused("train", LINEAR, "-m", "pa1", "--save", "colors.csv", code=1)
+    assert (here / "colors.csv").read_text() == COLORS
+    assert "name a learner with --model" in refused("train", LINEAR, "--save", "m.nr")
+    assert "expected a number of rows, or a time" in refused(
+        "train", LINEAR, "-m", "pa1", "--save", "m.nr", "--checkpoint-every", "often"
+    )
+    run("train", LINEAR, "-m", "pa1", "--save", "m.nr", "--quiet")
+    run("train", LINEAR, "-m", "perceptron", "--save", "m.nr", "--quiet")
+    assert "Missing option '--model'" in refused("train", LINEAR, "--save", "m.nr")
+
+
+def test_intervals():
+    kind = train.Interval()
+    assert kind.convert("1000", None, None) == (1000, None)
+    assert kind.convert("1.5m", None, None) == (None, 90.0)
+
+
+ENDLESS = "synthetic:linear?n=1000000000&d=8&seed=3"
+
+
+def started(path, *args):
+    """A training that goes on until it is stopped, once it has written its first checkpoint."""
+    p = process("train", ENDLESS, "--model", "pa1", "-C", "0.5", "--save", str(path), "--checkpoint-every", "1", "--quiet", *args)
+    limit = time.monotonic() + 60
+    while not path.exists() and p.poll() is None and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert path.exists(), p.communicate()
+    return p
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_stopped_and_resumed_is_never_stopped(number, tmp_path):
+    path = tmp_path / "m.nr"
+    p = started(path)
+    p.send_signal(number)
+    out, said = p.communicate(timeout=60)
+    seen = nr.load(path).n_seen_
+    if number == signal.SIGKILL:
+        assert p.returncode == -signal.SIGKILL
+    else:
+        assert p.returncode == 128 + number
+        assert f"pa1 was stopped after {seen:,} rows" in out
+        assert f"train '{ENDLESS}' --model pa1 -C 0.5 --save {path} --checkpoint-every 1 --quiet --resume" in said
+        assert "stopped after" in run("inspect", str(path)).stdout
+        assert "give --resume to go on with it" in refused("train", ENDLESS, "-m", "pa1", "--save", str(path), code=1)
+    total = str(seen + 5000)
+    run("train", ENDLESS, "--save", str(path), "--resume", "--limit", total, "--quiet")
+    run("train", ENDLESS, "-m", "pa1", "-C", "0.5", "--save", str(tmp_path / "whole.nr"), "--limit", total, "--quiet")
+    same_state(path, tmp_path / "whole.nr")
+    assert sorted(os.listdir(tmp_path)) == ["m.nr", "whole.nr"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+def test_a_second_signal_leaves_at_once(monkeypatch):
+    left = []
+    monkeypatch.setattr(os, "_exit", left.append)
+    with train.stopping() as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert stop.signal == signal.SIGINT
+        assert left == []
+        signal.raise_signal(signal.SIGINT)
+    assert left == [130]
+
+
+def test_resuming_with_other_settings_is_refused(here):
+    short = ("train", "synthetic:linear?n=100000&d=3", "--save", "m.nr", "--quiet")
+    run(*short, "-m", "pa1", "-C", "0.5")
+    before = (here / "m.nr").read_bytes()
+    more = ("--resume", "--epochs", "2")
+    assert "was trained with C=0.5, not 0.25" in refused(*short, "-m", "pa1", "-C", "0.25", *more)
+    assert "holds a pa1, not a pa2" in refused(*short, "-m", "pa2", *more)
+    assert (here / "m.nr").read_bytes() == before
+    run(*short, "-m", "pa1", *more)
+    assert nr.load("m.nr").n_seen_ == 200_000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="closes a pipe")
+def test_a_closed_pipe_is_quiet(here):
+    run("train", LINEAR, "-m", "pa1", "--save", "m.nr", "--quiet")
+    p = process("predict", "synthetic:linear?n=3000000&d=5", "--model-file", "m.nr", "--quiet")
+    assert p.stdout.readline() in ("1\n", "-1\n")
+    p.stdout.close()
+    said = p.stderr.read()
+    p.stderr.close()
+    p.wait(timeout=60)
+    assert said == ""
+
+
+# ---- progress --------------------------------------------------------------------------------------------------------
+def test_lines_in_a_pipe(monkeypatch):
+    assert run("evaluate", LINEAR, "-m", "pa1", "--json").stderr == ""
+    monkeypatch.setattr(progress, "FIRST", 0.0)
+    result = run("evaluate", LINEAR, "-m", "pa1", "--json")
+    json.loads(result.stdout)
+    assert re.search(r"^\d+ rows?, \d+ %, 0 s, .* rows/s, \d+ s to go, error [\d.]+ %$", result.stderr, re.M)
+    assert run("evaluate", LINEAR, "-m", "pa1", "--json", "--quiet").stderr == ""
+    assert "loss" in run("evaluate", "synthetic:linear_regression?n=600", "-m", "pa1_regressor").stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_bar_on_a_terminal():
+    ours, theirs = pty.openpty()
+    args = ["compare", LINEAR, "-m", "pa1,perceptron", "--json"]
+    code = f"from noregret.cli import main, progress; progress.BLINK = 0.0; main({args!r})"
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    p = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs, text=True, env=env)
+    os.close(theirs)
+    out = p.stdout.read()
+    p.stdout.close()
+    assert p.wait(timeout=60) == 0
+    said = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert len(json.loads(out)["learners"]) == 2
+    assert "rows/s" in said
+    assert re.search(r"error [\d.]+ % (pa1|perceptron)", said)
+
+
+def test_rates():
+    assert [progress.short(x) for x in (5, 950, 12_345, 123_456, 3.4e6, 2e9)] == ["5", "950", "12.3k", "123k", "3.4M", "2.0G"]
+
+
+# ---- learners of one's own -------------------------------------------------------------------------------------------
+@pytest.fixture
+def own(here):
+    yield here
+    for path in [p for p in plugins.loaded if p.is_relative_to(here)]:
+        plugins.loaded.discard(path)
+        sys.modules.pop(path.stem, None)
+        load_all().pop(path.stem, None)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_new_learner_passes_its_test(task, own):
+    name = f"mine_{task[:5]}"
+    said = run("new", name, "--task", task).stdout
+    assert f"{name}.py" in said
+    assert f"{name}.py is there already" in refused("new", name, code=1)
+    only = ["-k", "hand"] if task == "regression" else []  # the laws once: they take time
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"test_{name}.py", *only],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    source = re.search(r"evaluate '(\S+)'", said)[1].replace("5000", "500")
+    plugin = ("--model", name, "--plugin", f"{name}.py")
+    found = json.loads(run("train", source, *plugin, "--eta", "0.25", "--save", "m.nr", "--json").stdout)
+    assert (found["model"], found["examples"]) == (name, 500)
+    assert nr.load("m.nr").eta == 0.25
+    assert "the share of the way" in " ".join(run("evaluate", *plugin, "--help").output.split())
+    if task == "classification":
+        assert json.loads(run("evaluate", source, *plugin, "--json").stdout)["examples"] == 500
+
+
+def test_new_refuses(own):
+    assert "there is a learner called pa1 already" in refused("new", "pa1")
+    assert "a Python module called random" in refused("new", "random")
+    assert "small letters" in refused("new", "My-Own")
+    (own / "test_fresh.py").touch()
+    assert "test_fresh.py is there already" in refused("new", "fresh", code=1)
+    assert not (own / "fresh.py").exists()
+
+
+def test_plugins(own, monkeypatch):
+    run("new", "plugged")
+    monkeypatch.setenv("NOREGRET_PLUGINS", str(own / "plugged.py"))
+    assert "plugged" in run("algorithms").stdout
+    assert "names no paper" in refused("cite", "plugged", code=1)
+    run("train", LINEAR, "-m", "plugged", "--save", "m.nr", "--quiet")
+    assert "plugged (Plugged), classification" in run("inspect", "m.nr").stdout
+    monkeypatch.delenv("NOREGRET_PLUGINS")
+    assert "no plugin nothing.py" in refused("algorithms", "--plugin", "nothing.py", code=1)
+    (own / "broken.py").write_text("1 / 0\n")
+    assert "broken.py fails: ZeroDivisionError" in refused("algorithms", "--plugin", "broken.py", code=1)
+
+
+# ---- completion ------------------------------------------------------------------------------------------------------
+def completed(*args):
+    *before, incomplete = args
+    return [
+        item.value for item in ShellComplete(main, {}, "noregret", "_NOREGRET_COMPLETE").get_completions(list(before), incomplete)
+    ]
+
+
+def test_completion():
+    assert completed("ev") == ["evaluate"]
+    assert completed("evaluate", "--model", "averaged") == ["averaged_perceptron"]
+    assert completed("compare", "x.svm", "-m", "pa,averaged") == ["pa,averaged_perceptron"]
+    assert "--schedule" in completed("evaluate", "--model", "perceptron", "--sch")
+    assert completed("evaluate", "--model", "ogd", "--loss", "sq") == ["squared_hinge"]
+    assert completed("cite", "winn") == ["winnow"]
+    assert completed("evaluate", "--model", "nothing", "--sc") == ["--scale"]
