@@ -10,6 +10,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from .stream import SUFFIXES, Stream, cut, stream
 
 MOST = 10_000  # columns of a table made of rows
 LIMIT = 1 << 30  # bytes of rows that an .npz may hold in memory
+BREAKS = r"[\t\r\n]"
 Watch = Callable[[int, Stream, Any], None]
 
 
@@ -172,8 +174,7 @@ class Lines(Writer):
         cells = pc.binary_join_element_wise(texts(places), texts(values), ":")
         rows = pc.binary_join(pa.ListArray.from_arrays(pa.array(start.astype(np.int32)), cells), " ")
         lines = pc.binary_join_element_wise(*self.before(batch), rows, " ")
-        whole = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines), "\n")
-        self.open().write(whole[0].as_py().encode() + b"\n")
+        self.open().write(together(lines))
 
     def before(self, batch: Batch) -> list[Any]:
         """Return what stands before the features of each row."""
@@ -207,20 +208,40 @@ class VwLines(Lines):
 
 
 class Csv(Writer):
-    """CSV and TSV."""
+    """CSV, texts in quotes."""
 
     head: list[str] | None = None
 
     def write(self, batch: Batch) -> None:
-        """Write rows."""
-        from pyarrow import csv
-
+        """Write rows, the names of the columns before the first."""
         record = recorded(batch, self.width)
         distinct(record, self.kind)
         first = self.head is None
-        self.head = record.schema.names if first else self.head
-        how = csv.WriteOptions(include_header=first, delimiter="\t" if self.kind == "tsv" else ",")
-        csv.write_csv(aligned(record, self.head or []), self.open(), how)
+        self.head = record.schema.names if self.head is None else self.head
+        self.put(aligned(record, self.head), first)
+
+    def put(self, record: Any, first: bool) -> None:
+        """Write a record batch."""
+        from pyarrow import csv
+
+        csv.write_csv(record, self.open(), csv.WriteOptions(include_header=first))
+
+
+class Tsv(Csv):
+    """TSV, where quotes are characters, so that a cell has neither tabs nor line breaks."""
+
+    def put(self, record: Any, first: bool) -> None:
+        """Write a record batch."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        names = record.schema.names
+        columns = [pc.fill_null(column.cast(pa.string()), "") for column in record.columns]
+        for name, column in zip(names, columns, strict=True):
+            if re.search(BREAKS, name) or pc.any(pc.match_substring_regex(column, BREAKS)).as_py():
+                raise ValueError(f"column {name!r} has a tab or a line break in it, which TSV cannot hold: write csv")
+        lines = pc.binary_join_element_wise(*columns, "\t")
+        self.open().write((("\t".join(names) + "\n") if first else "").encode() + together(lines))
 
 
 class JsonLines(Writer):
@@ -314,7 +335,7 @@ class Arrays(Writer):
 
 TABLES = ("csv", "tsv", "jsonl", "parquet")
 WRITERS: dict[str, Any] = {
-    "svmlight": Lines, "vw": VwLines, "csv": Csv, "tsv": Csv, "jsonl": JsonLines, "parquet": Parquet, "npz": Arrays,
+    "svmlight": Lines, "vw": VwLines, "csv": Csv, "tsv": Tsv, "jsonl": JsonLines, "parquet": Parquet, "npz": Arrays,
 }  # fmt: skip
 ENDINGS = [".svm", ".vw", ".csv", ".tsv", ".jsonl", ".parquet", ".npz"]
 
@@ -392,6 +413,16 @@ def texts(values: np.ndarray) -> Any:
     import pyarrow as pa
 
     return pa.array(values).cast(pa.string())
+
+
+def together(lines: Any) -> bytes:
+    """Return lines as one text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines), "\n")
+    found: bytes = whole[0].as_buffer().to_pybytes()
+    return found + b"\n"
 
 
 def joined(before: str, after: Any) -> Any:
