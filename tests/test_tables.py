@@ -227,6 +227,25 @@ def test_records_are_found_as_pythons_csv_finds_them():
     assert np.array_equal(again[1], fields)
 
 
+def test_readers_heed_a_table(tmp_path):
+    table = Table(target="y", weight="w", categorical="zip")
+    rows = [
+        {"y": 1, "w": 2.0, "zip": "007", "n": 3},
+        {"y": 0, "w": 1.0, "zip": "010", "n": None},
+        {"y": None, "w": 1.0, "zip": "1", "n": 4},
+    ]
+    write_csv(tmp_path / "a.csv", rows)
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    pa.parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+    for reader in (CsvReader(tmp_path / "a.csv"), JsonReader(tmp_path / "a.jsonl"), ParquetReader(tmp_path / "a.parquet")):
+        reader.heed(table)
+        with pytest.raises(BadRow, match=r":\d.*expected a value (in column|under) 'y'"):
+            read(reader)
+        reader.on_bad = "skip"
+        assert [r["zip"] for r in read(reader)] == ["007", "010"]
+        assert reader.skipped.count == 1
+
+
 # ---- JSON lines ------------------------------------------------------------------------------------------------------
 def test_json_lines_nested_absent_and_mixed(tmp_path):
     path = tmp_path / "a.jsonl"

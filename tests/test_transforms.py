@@ -640,6 +640,24 @@ def test_weights_are_repetitions_that_update_once_and_zero_is_nothing():
     assert c.n_seen_ == 20
 
 
+@pytest.mark.parametrize("bits", [None, 10])
+def test_a_saved_pipeline_goes_on_bit_for_bit(tmp_path, bits):
+    examples, y = labelled(100, 15)
+    table = Table(text="body", categorical=("zip",), cross=["country,age"], chars=(2, 3), hash_bits=bits)
+    never = pipeline(table, Scale(), Normalize("l1"), nr.PA1(C=0.5)).partial_fit(examples, y)
+    p = pipeline(table, Scale(), Normalize("l1"), nr.PA1(C=0.5)).partial_fit(examples[:40], y[:40])
+    p.save(tmp_path / "p.nr")
+    q = nr.load(tmp_path / "p.nr")
+    assert isinstance(q, Pipeline)
+    assert np.array_equal(q.decision_function(examples), p.decision_function(examples))
+    assert np.array_equal(q.partial_fit(examples[40:], y[40:]).coef_, never.coef_)
+    assert q.feature_names_ == never.feature_names_
+    assert Pipeline.load(tmp_path / "p.nr").n_seen_ == 40
+    nr.PA1().partial_fit(np.eye(2), [0, 1]).save(tmp_path / "l.nr")
+    with pytest.raises(TypeError, match="holds a PA1, not a Pipeline"):
+        Pipeline.load(tmp_path / "l.nr")
+
+
 def test_steps_out_of_order():
     for steps in ([nr.PA1(), Scale()], [Scale()], [Scale(), Table(), nr.PA1()], ["scale", nr.PA1()]):
         with pytest.raises(TypeError, match=r"last step|must be a Table|one Table"):

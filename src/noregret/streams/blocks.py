@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .batch import BadRow, Batch, Position, Reader, Skipped
 from .source import STDIN, Source, compression, expand, is_regular, open_bytes, total_size
+
+if TYPE_CHECKING:
+    from ..transforms.table import Table
 
 BLOCK = 1 << 22
 BOM = b"\xef\xbb\xbf"
@@ -46,6 +49,10 @@ class BlockReader(Reader):
         self.required = (required,) if isinstance(required, str) else tuple(required)  # columns whose cells must be there
         self.size = total_size(self.paths)
         self.once = STDIN in self.paths
+
+    def heed(self, table: Table) -> None:
+        """Read what a table needs: a row without its target or weight is then a bad row."""
+        self.required = tuple(table.needed)
 
     def begin(self, block: Block) -> int | None:
         """Return how many bytes stand before the first record; None to be asked again with more of the file."""

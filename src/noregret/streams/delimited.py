@@ -10,7 +10,7 @@ import contextlib
 import csv
 import re
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ..core import engine
 from .batch import BadRow, Position
 from .blocks import BLOCK, BOM, Block, BlockReader, Parsed
 from .source import Source
+
+if TYPE_CHECKING:
+    from ..transforms.table import Table
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 NUMERIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -116,6 +119,11 @@ class CsvReader(BlockReader):
         self.text = (text,) if isinstance(text, str) else tuple(text)
         self.columns: list[str] = []
         self.kinds: dict[str, str] = {}  # integer, number or text, once decided
+
+    def heed(self, table: Table) -> None:
+        """Keep what a table reads as categories or text as it is written, too."""
+        super().heed(table)
+        self.text = tuple(table.as_written)
 
     def known(self) -> Position:
         """Return the columns and their kinds."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..transforms.cells import OPEN, flat
+from ..transforms.table import Table
 from .batch import BadRow, Batch, Position, Reader, Skipped
 from .blocks import BLOCK, BOM, Block, BlockReader, Parsed
 from .delimited import CsvReader
@@ -152,6 +153,10 @@ class ParquetReader(Reader):
         self.size = total_size(self.paths)
         self.rows, self.on_bad = rows, on_bad
         self.required = (required,) if isinstance(required, str) else tuple(required)
+
+    def heed(self, table: Table) -> None:
+        """Read what a table needs: a row without its target or weight is then a bad row."""
+        self.required = tuple(table.needed)
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""

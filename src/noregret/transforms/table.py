@@ -280,6 +280,17 @@ class Table(Step):
             measured=np.empty(guess, bool),
         )
 
+    # ---- for readers ---------------------------------------------------------------------------------------------------
+    @property
+    def as_written(self) -> list[str]:
+        """Columns declared categories or text: readers keep them as they are written, 007 and not 7."""
+        return [*listed(self.categorical), *listed(self.text)]
+
+    @property
+    def needed(self) -> list[str]:
+        """Columns without which a row cannot be learned from: the target and the weight."""
+        return [name for name in (self.target, self.weight) if name is not None]
+
     # ---- reading back --------------------------------------------------------------------------------------------------
     @property
     def width(self) -> int:
