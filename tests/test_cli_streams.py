@@ -411,6 +411,19 @@ def test_a_second_signal_leaves_at_once(monkeypatch):
     assert left == [130]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+def test_ctrl_c_ends_a_study():
+    args = ["evaluate", ENDLESS, "-m", "pa1", "--no-regret"]
+    code = f"from noregret.cli import main, progress; progress.FIRST = 0.0; main({args!r})"
+    p = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert "rows/s" in p.stderr.readline()
+    p.send_signal(signal.SIGINT)
+    out, said = p.communicate(timeout=60)
+    assert p.returncode == 130
+    assert out == ""
+    assert "Traceback" not in said
+
+
 def test_resuming_with_other_settings_is_refused(here):
     short = ("train", "synthetic:linear?n=100000&d=3", "--save", "m.nr", "--quiet")
     run(*short, "-m", "pa1", "-C", "0.5")

@@ -103,7 +103,8 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     found = facts(done, save, monotonic() - start)
     click.echo(json.dumps(found, indent=2) if options["as_json"] else sentence(found))
     if not done.finished and stop.signal is not None:
-        click.echo(f"To go on:\n  {again(ctx)}", err=True)
+        pipe = "-" in source
+        click.echo("Standard input cannot be read again." if pipe else f"To go on:\n  {again(ctx)}", err=True)
         ctx.exit(128 + stop.signal)
 
 
