@@ -218,7 +218,9 @@ def where(stream: dict[str, Any] | None) -> str | None:
     if stream["position"] is None:
         return f"{stream['source']}, to the end ({'once' if stream['epoch'] == 1 else plural(stream['epoch'], 'time')})"
     epoch = f" of pass {stream['epoch'] + 1}" if stream["epoch"] else ""
-    return f"{stream['source']}, stopped after {plural(stream['epoch_examples'], 'row')}{epoch} at {json.dumps(stream['position'])}"
+    at = {k: v for k, v in stream["position"].items() if k in ("offset", "line", "row")}
+    place = f" ({', '.join(f'{k} {amount(v)}' for k, v in at.items())})" if at else ""
+    return f"{stream['source']}, stopped after {plural(stream['epoch_examples'], 'row')}{epoch}{place}"
 
 
 def listing(values: list[Any]) -> str:
