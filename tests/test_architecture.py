@@ -9,7 +9,20 @@ import sys
 import noregret as nr
 
 ROOT = pathlib.Path(nr.__file__).parent
-ORDER = ["core", "parts", "tasks", "families", "registry", "checks", "river", "cli"]  # each may import what stands before it
+ORDER = [  # each may import what stands before it
+    "text",
+    "core",
+    "parts",
+    "tasks",
+    "families",
+    "registry",
+    "transforms",
+    "streams",
+    "evaluation",
+    "checks",
+    "river",
+    "cli",
+]
 CORE = [
     "words",
     "examples",

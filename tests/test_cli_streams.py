@@ -201,7 +201,6 @@ def test_sweep():
     swept = next(m for m in found["learners"] if m["params"]["C"] == 0.5 and not m["params"]["average"])
     assert swept["mistakes"] == alone["mistakes"]
     assert "such as -C 0.01,0.1,1" in refused("sweep", LINEAR, "-m", "pa1", "-C", "1")
-    assert "--regret-radius cannot be given" in refused("sweep", LINEAR, "-m", "ogd", "--eta", "1,2", "--regret-radius", "3")
 
 
 def test_ranges():

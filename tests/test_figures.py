@@ -10,8 +10,8 @@ import pytest
 from sklearn import metrics as sk
 
 from noregret.core.labels import Labels
-from noregret.evaluate import figures, ranking
-from noregret.evaluate.figures import ClassFigures, RealFigures, class_losses, real_losses
+from noregret.evaluation import figures, ranking
+from noregret.evaluation.figures import ClassFigures, RealFigures, class_losses, real_losses
 from noregret.parts import losses as parts
 
 

@@ -1,14 +1,16 @@
 """Studies against plain loops: one row at a time, one learner at a time, one setting at a time."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.stats import ttest_rel
 
 import noregret as nr
-from noregret.evaluate.drift import detector
-from noregret.evaluate.run import Run, Settings
-from noregret.evaluate.study import compare, evaluate, made, sweep, titled
+from noregret.evaluation.drift import detector
+from noregret.evaluation.run import Run, Settings
+from noregret.evaluation.study import compare, evaluate, made, sweep, titled
 
 URL = "synthetic:linear?n=1500&d=8&noise=0.1&seed=3"
 
@@ -171,7 +173,7 @@ def test_folds_are_blocks_of_consecutive_rows():
     edges = np.linspace(0, 103, 5).astype(int)
     for found in report.learners:
         errors = []
-        for a, b in zip(edges, edges[1:]):
+        for a, b in pairwise(edges):
             keep = np.r_[0:a, b:103]
             m = nr.PA1(C=found["setting"]["C"]).partial_fit(X[keep], y[keep])
             errors.append(np.mean(m.predict(X[a:b]) != y[a:b]))
@@ -272,7 +274,7 @@ def test_recent_errors_in_the_curve():
 
 # ---- regret ----------------------------------------------------------------------------------------------------------
 def test_regret_is_in_the_report_and_under_its_bound():
-    report = evaluate(URL, "ogd:projection=l2,radius=5", tolerance=1e-4)
+    report = evaluate(URL, "ogd:projection=l2,radius=5", regret_tolerance=1e-4)
     regret = report.learners[0]["regret"]
     assert regret["value"] == pytest.approx(regret["cumulative"] - regret["comparator"])
     assert regret["average"] == pytest.approx(regret["value"] / 1500)

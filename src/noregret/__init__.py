@@ -28,11 +28,19 @@ _NAMES = {
     "families.perceptron": "AveragedPerceptron Perceptron ShiftingPerceptron VotedPerceptron",
     "core.learner": "Learner NotLearnedError",
     "core.model_file": "ModelFileError load",
+    "evaluation.report": "Report",
+    "evaluation.study": "compare evaluate sweep",
+    "evaluation.training": "train",
     "parts.projections": "HalfSpace",
     "registry": "algorithms learner",
+    "streams.batch": "BadRow",
+    "streams.stream": "Stream stream",
     "tasks.classification": "Classifier",
     "tasks.one_class": "OneClass",
     "tasks.regression": "Regressor",
+    "transforms.pipeline": "Category Cross Hash Ignore Number Pipeline Text pipeline",
+    "transforms.scale": "Normalize Scale",
+    "transforms.table": "Table",
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = ("checks", "parts")

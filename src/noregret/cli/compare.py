@@ -58,7 +58,7 @@ def command(source: tuple[str, ...], models: tuple[str, ...], quiet: bool, **opt
     noregret compare mail.svm -m perceptron,pa1:C=0.1,average=true -m ogd --html report.html
     noregret compare mail.svm -m pa1,pa2 --permutations 20
     """  # noqa: D301  click reads the mark
-    from ..evaluate.study import compare
+    from ..evaluation.study import compare
 
     check_files(options)
     chosen = [learners.from_spec(spec) for spec in split(models)] or None

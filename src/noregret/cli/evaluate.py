@@ -30,7 +30,7 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
     noregret evaluate mail.csv --target spam --text body --model pa1
     noregret evaluate --model pa1 --help      shows the options of pa1
     """  # noqa: D301  click reads the mark
-    from ..evaluate.study import evaluate
+    from ..evaluation.study import evaluate
 
     check_files(options)
     chosen = learners.learner(model, learners.settings(options))

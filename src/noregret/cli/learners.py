@@ -160,7 +160,7 @@ def learner(spec: str, given: Mapping[str, Any]) -> Any:
 
 def from_spec(spec: str) -> Any:
     """Return the learner of "name:C=0.1,average=true"."""
-    from ..evaluate.study import made
+    from ..evaluation.study import made
 
     class_of(spec)
     try:

@@ -161,14 +161,12 @@ watching_options, WATCHING = group(
     ),
     one(
         "--regret-radius",
-        "radius",
         metavar="NUMBER",
         type=click.FloatRange(0, min_open=True),
         help="Longest the comparator may be.",
     ),
     one(
         "--regret-tolerance",
-        "tolerance",
         metavar="NUMBER",
         type=click.FloatRange(0, min_open=True),
         help="How well the comparator is found.  [default: 0.001]",

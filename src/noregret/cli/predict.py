@@ -56,7 +56,7 @@ def command(
     noregret predict new.csv --model-file spam.nr --id key --scores --as csv --output answers.csv
     """  # noqa: D301  click reads the mark
     from ..core.model_file import load
-    from ..evaluate.training import answer, opening
+    from ..evaluation.training import answer, opening
     from ..streams.stream import stream
 
     model = load(model_file)
@@ -128,7 +128,7 @@ class Tally:
 
     def add(self, said: Any) -> None:
         """Count some answers."""
-        from ..evaluate.run import suited
+        from ..evaluation.run import suited
 
         self.rows += len(said.y)
         if said.truth is None or self.learner.task == "one_class":

@@ -48,7 +48,7 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
     noregret sweep mail.svm --model pa1 -C 2^-4..2^4 --average true,false
     noregret sweep --model pa1 --help      shows the options of pa1
     """  # noqa: D301  click reads the mark
-    from ..evaluate.study import sweep
+    from ..evaluation.study import sweep
 
     check_files(options)
     base = learners.from_spec(model)
@@ -60,8 +60,6 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
         raise click.UsageError(
             f"a sweep needs several values of an option of {base.name}, such as {example(base)}; see --model {base.name} --help"
         )
-    if "radius" in base.defaults and options.get("radius") is not None:
-        raise click.UsageError(f"--regret-radius cannot be given here: {base.name} has a radius of its own")
     extra = {k: options[k] for k in ("folds", "validation") if options[k] is not None}
     with watching(quiet, base.name) as watch:
         report = sweep(source_of(source), base, watch=watch, **grid, **extra, **watched(options))

@@ -73,7 +73,7 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     noregret train mail.csv --target spam --text body --model pa1 --save spam.nr
     noregret train mail.svm --save spam.nr --resume
     """  # noqa: D301  click reads the mark
-    from ..evaluate.training import train
+    from ..evaluation.training import train
 
     given = learners.settings(options)
     chosen = None if model is None else learners.learner(model, given)

@@ -62,7 +62,8 @@ class Hindsight(NamedTuple):
 def loss_of(learner: Learner) -> tuple[str, float]:
     """Return the loss in which a learner's regret is measured, and its epsilon: its own, or that of its family's theorems."""
     real = learner.task == "regression"
-    loss = getattr(learner, "loss", "epsilon_insensitive" if real else "hinge")
+    usual = "hinge" if not real else "epsilon_insensitive" if "epsilon" in learner.defaults else "square"
+    loss = getattr(learner, "loss", usual)
     if not isinstance(loss, str):
         named = {kind: name for name, kind in {**CLASSIFICATION, **REGRESSION}.items()}
         loss, part = named.get(type(loss), "square" if real else "hinge"), loss

@@ -98,8 +98,8 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     Options: `window` (rows of a sliding window), `fading` (factor of faded averages), `delay` (labels come so many rows later, or
     so much later by the `time` column), `drift` ("adwin", "ddm", "eddm", "page_hinkley"), `on_drift` ("none",
     "reset", "reset-rate"), `holdout` (another source, answered at the end without learning), `regret` (True, False, or None: when
-    the rows fit in memory), `radius` and `tolerance` of the comparator, `permutations` and `seed`, `limit` (rows), `sort` (the
-    figure that decides). All others are options of `stream`.
+    that is quick), `regret_radius` and `regret_tolerance` of the comparator, `permutations` and `seed`, `limit` (rows), `sort`
+    (the figure that decides). All others are options of `stream`.
 
     >>> import noregret as nr
     >>> report = nr.compare("synthetic:linear?n=2000&d=10&seed=1", ["perceptron", "pa1:C=0.1"])
@@ -210,8 +210,8 @@ class Plan:
         self.settings = Settings(**{k: v for k, v in watched.items() if v is not None})
         self.holdout = given.pop("holdout", None)
         self.regret = given.pop("regret", None)
-        self.radius = given.pop("radius", None)
-        self.tolerance = given.pop("tolerance", 1e-3)
+        self.radius = given.pop("regret_radius", None)
+        self.tolerance = given.pop("regret_tolerance", 1e-3)
         self.permutations = given.pop("permutations", None)
         self.seed = given.pop("seed", 0)
         self.limit = given.pop("limit", None)
