@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import pathlib
+import random
 
 import numpy as np
 import pandas as pd
@@ -227,6 +228,25 @@ def test_records_are_found_as_pythons_csv_finds_them():
     assert np.array_equal(again[1], fields)
 
 
+def test_space_around_numbers_may_be_any(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n 1 ,x\n\u00a02\u2003,y\n\t3,z\n")
+    assert [r["a"] for r in read(CsvReader(path, delimiter=","))] == [1, 2, 3]
+
+
+def test_the_size_of_blocks_never_shows(tmp_path):
+    rng = random.Random(0)
+    parts = ["a", "b,", '"', "\n", '"x"', "1", ",", '""', " ", "\r\n", "é", "1,2\n", "a,b\n", '"q\nq",z\n', "?"]
+    path = tmp_path / "a.csv"
+    for _ in range(40):
+        path.write_text("A,B\n" + "".join(rng.choice(parts) for _ in range(rng.randrange(80))), newline="")
+        seen = []
+        for block in (9, 64, 1 << 20):
+            reader = CsvReader(path, text=("A", "B"), on_bad="skip", block=block)
+            seen.append((read(reader), reader.skipped.count, reader.skipped.first))
+        assert seen[0] == seen[1] == seen[2]
+
+
 def test_readers_heed_a_table(tmp_path):
     table = Table(target="y", weight="w", categorical="zip")
     rows = [
@@ -289,6 +309,8 @@ def test_json_lines_make_the_same_features_however_they_are_cut(tmp_path):
     ("line", "said"),
     [
         ('{"a": 1', r"a.jsonl:31:8: expected a JSON object"),
+        ("null", r"a.jsonl:31:1: expected a JSON object, found a NoneType"),
+        ('{"a": 1} {"a": 2}', r"a.jsonl:31:10: expected a JSON object, found Extra data"),
         ("[1, 2]", r"a.jsonl:31:1: expected a JSON object, found a list"),
         ('{"a": [1]}', r"a.jsonl:31: expected a number or text under 'a', found a list"),
         ('{"a": Infinity}', r"a.jsonl:31: expected a finite number under 'a'"),
@@ -305,6 +327,17 @@ def test_bad_lines_of_json(tmp_path, line, said, block):
     reader = JsonReader(path, block=block, required="a", on_bad="skip")
     assert [r["a"] for r in read(reader)] == list(range(60))
     assert reader.skipped.count == 1
+
+
+def test_a_file_that_begins_with_null_or_other_bytes(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'null\n{"a": 1}\n{"a": "\xe9"}\n')
+    reader = JsonReader(path, on_bad="skip")
+    assert read(reader) == [{"a": 1}]
+    assert [s.split(": ")[1] for s in reader.skipped.first] == [
+        "expected a JSON object, found a NoneType",
+        "expected text in UTF-8, found bytes of another encoding",
+    ]
 
 
 # ---- Parquet ---------------------------------------------------------------------------------------------------------

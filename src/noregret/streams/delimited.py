@@ -188,27 +188,48 @@ class CsvReader(BlockReader):
         import pyarrow as pa
 
         data = joined(block.data, starts, records)
-        unknown = [n for n in self.columns if n not in self.kinds]
+        faulty = len(faults)
         try:
-            table = self._read(data, {n: self.kinds[n] for n in self.columns if n in self.kinds})
-            for name in unknown:
-                kind = kind_of(table.column(name))
-                if kind is not None:
-                    self.kinds[name] = kind
-            if any(n in self.kinds for n in unknown):
-                table = self._read(data, self.kinds)
-        except pa.ArrowInvalid as error:
+            table = self._decided(data)
+            whole = table.num_rows == len(records)
+        except pa.ArrowInvalid:
+            whole = False
             for k, column, expected, found in self._wrong(data, block, starts, records):
                 faults.setdefault(int(records[k]), (column, expected, found))
-            if not faults:
-                raise ValueError(f"{block.path}: lines from {block.line} on cannot be read: {error}") from None
+        if not whole:
+            if len(faults) == faulty:
+                for r in self._unreadable(block, starts, records):
+                    faults[r] = (None, f"a row of {len(self.columns)} cells", repr(block.data[starts[r] : starts[r + 1]][:60]))
+            if len(faults) == faulty:
+                raise ValueError(f"{block.path}: lines from {block.line} on cannot be read as rows of {len(self.columns)} cells")
             return None
-        if table.num_rows != len(records):
-            raise ValueError(f"{block.path}: expected {len(records)} rows from line {block.line} on, found {table.num_rows}")
-        faulty = len(faults)
         for j, name in enumerate(self.columns):
             self._unfit(name, j, table.column(name), records, faults)
         return record_batch(table, self.kinds) if len(faults) == faulty else None
+
+    def _decided(self, data: bytes) -> Any:
+        """Read records, and decide what the columns are that had no cells so far."""
+        unknown = [n for n in self.columns if n not in self.kinds]
+        table = self._read(data, self.kinds)
+        for name in unknown:
+            kind = kind_of(table.column(name))
+            if kind is not None:
+                self.kinds[name] = kind
+        return self._read(data, self.kinds) if any(n in self.kinds for n in unknown) else table
+
+    def _unreadable(self, block: Block, starts: np.ndarray, records: np.ndarray) -> list[int]:
+        """Return the records that no parser makes one row of, by halves."""
+        import pyarrow as pa
+
+        try:
+            if self._read(joined(block.data, starts, records), {}).num_rows == len(records):
+                return []
+        except pa.ArrowInvalid:
+            pass
+        half = len(records) // 2
+        if half == 0:
+            return [int(records[0])]
+        return self._unreadable(block, starts, records[:half]) + self._unreadable(block, starts, records[half:])
 
     def _unfit(self, name: str, j: int, column: Any, records: np.ndarray, faults: dict[int, Any]) -> None:
         """Note infinite numbers, and missing cells where there must be some."""
@@ -223,10 +244,24 @@ class CsvReader(BlockReader):
     def _read(self, data: bytes, kinds: dict[str, str]) -> Any:
         """Return the cells of records as columns of numbers and texts."""
         import pyarrow as pa
+
+        numeric = {n for n in self.columns if kinds.get(n) in ("integer", "number")}
+        try:
+            table = self._cells(data, numeric)
+        except pa.ArrowInvalid:  # some space around numbers is none to this parser
+            table = self._cells(data, set())
+        for j, name in enumerate(self.columns):
+            if pa.types.is_string(table.schema.field(j).type):
+                column = trimmed(table.column(j))
+                table = table.set_column(j, name, column.cast(pa.float64()) if name in numeric else column)
+        return table
+
+    def _cells(self, data: bytes, numeric: set[str]) -> Any:
+        """Return the cells of records as they are, or as numbers."""
+        import pyarrow as pa
         import pyarrow.csv
 
-        types = {n: pa.float64() if kinds.get(n) in ("integer", "number") else pa.string() for n in self.columns}
-        table = pyarrow.csv.read_csv(
+        return pyarrow.csv.read_csv(
             pa.BufferReader(data),
             read_options=pyarrow.csv.ReadOptions(column_names=self.columns, use_threads=False, block_size=len(data) + 1),
             parse_options=pyarrow.csv.ParseOptions(
@@ -236,13 +271,11 @@ class CsvReader(BlockReader):
                 newlines_in_values=bool(self.quote) and self.quote.encode() in data,
             ),
             convert_options=pyarrow.csv.ConvertOptions(
-                column_types=types, null_values=[*MISSING, *(f" {m}" for m in MISSING)], strings_can_be_null=True
+                column_types={n: pa.float64() if n in numeric else pa.string() for n in self.columns},
+                null_values=[*MISSING, *(f" {m}" for m in MISSING)],
+                strings_can_be_null=True,
             ),
         )
-        for j, name in enumerate(self.columns):
-            if types[name] == pa.string():
-                table = table.set_column(j, name, trimmed(table.column(j)))
-        return table
 
     def _wrong(self, data: bytes, block: Block, starts: np.ndarray, records: np.ndarray) -> Any:
         """Yield the records that cannot be read: which, the column, what was expected and what came."""

@@ -82,6 +82,16 @@ class JsonReader(BlockReader):
         return cells
 
 
+def object_lines(data: bytes) -> int | None:
+    """Return how many lines hold something; None unless each looks like an object in UTF-8: Arrow crashes on some others."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return None
+    lines = [line for line in map(bytes.strip, data.split(b"\n")) if line]
+    return len(lines) if all(line[0] == 123 and line[-1] == 125 for line in lines) else None
+
+
 def fast_json(data: bytes) -> Any:
     """Return lines of JSON as a record batch, None where they are mixed or bad."""
     import pyarrow as pa
@@ -93,6 +103,9 @@ def fast_json(data: bytes) -> Any:
         reading = pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1)
         return pyarrow.json.read_json(pa.BufferReader(data), read_options=reading, parse_options=options)
 
+    lines = object_lines(data)
+    if lines is None:
+        return None
     try:
         table = read([])
         dates = [f.name for f in table.schema if pa.types.is_timestamp(f.type)]
@@ -100,6 +113,8 @@ def fast_json(data: bytes) -> Any:
         while any(pa.types.is_struct(f.type) for f in table.schema):
             table = table.flatten()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    if table.num_rows != lines:
         return None
     kinds = pa.types
     for f, column in zip(table.schema, table.columns, strict=True):

@@ -27,9 +27,9 @@ class Undo(NamedTuple):
 class Front:
     """A table (or none, for rows that are numbered already) and maps of rows, in order. It is saved with the model."""
 
-    def __init__(self, table: Table | None = None, maps: Sequence[Map] = ()) -> None:
+    def __init__(self, table: Table | None = None, maps: Sequence[Any] = ()) -> None:
         self.table = table
-        self.maps = tuple(maps)
+        self.maps: tuple[Map, ...] = tuple(maps)
         self.width: int | None = None  # of dense rows
         self._undo: Undo | None = None
 
