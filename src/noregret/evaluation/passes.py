@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.engine import compilations
 from ..core.inputs import Rows
 from ..core.labels import Coded
 from ..streams.batch import Batch
@@ -54,7 +55,7 @@ class Pass:
 
     def __init__(self) -> None:
         self.examples = 0
-        self.reading = 0.0  # seconds the learners waited for rows
+        self.reading = 0.0  # seconds the learners waited for rows, compilation of the reader apart
         self.notes: list[str] = []
 
 
@@ -66,9 +67,9 @@ def run_pass(
     source = parts(stream, limit)
     with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         while True:
-            start = perf_counter()
+            start, compiled = perf_counter(), compilations()
             batch, at_point = next(source, (None, False))
-            found.reading += perf_counter() - start
+            found.reading += perf_counter() - start if compilations() == compiled else 0.0
             if batch is None:
                 break
             if found.examples == 0:
