@@ -284,7 +284,7 @@ def test_json_lines_nested_absent_and_mixed(tmp_path):
     table = Table()
     for b in JsonReader(path).batches():
         table.rows(b.data, True)
-    assert table.feature_names == ["v", "v=old", "v?"]
+    assert table.feature_names == ["v", "v=old"], "a null is as good as no key"
 
 
 def test_json_lines_make_the_same_features_however_they_are_cut(tmp_path):
@@ -490,7 +490,7 @@ def test_what_is_in_memory():
     assert reader.kind == "records"
     front = Front(Table())
     (b,) = (front.batch(b, True) for b in reader.batches())
-    assert (list(b.y), b.c.tolist(), front.names) == (["x", "y"], [1.0, 2.0], ["a", "a?", "b=t"])
+    assert (list(b.y), b.c.tolist(), front.names) == (["x", "y"], [1.0, 2.0], ["a", "b=t"])
     assert next(iter(in_memory(records).batches({"row": 1}))).data == [{"b": "t"}]
     assert in_memory(iter(records)).once
     with pytest.raises(TypeError, match=r"example 0: expected \(dict, label\)"):

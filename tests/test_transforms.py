@@ -291,6 +291,15 @@ def test_dictionary_columns_are_categories_and_numbers_may_be():
     assert table.feature_names == ["d=a long text of more than five words", "f=1", "i=7", "d=b", "f=2.5"]
 
 
+def test_keys_a_dict_lacks_are_no_missing_numbers():
+    bags = [{"free": 1, "money": 2}, {"you": 1}, {"free": None, "you": 3}, {"new": None}]
+    want = [{"free": 1.0, "money": 2.0}, {"you": 1.0}, {"free?": 1.0, "you": 3.0}, {}]
+    whole, one = Table(), Table()
+    assert as_named(whole.rows(bags, True), whole.feature_names) == want
+    assert [as_named(one.rows([x], True), one.feature_names)[0] for x in bags] == want
+    assert one.feature_names == whole.feature_names
+
+
 def test_a_column_may_hold_texts_and_numbers():
     table = Table()
     assert as_named(table.rows([{"v": 3}, {"v": "old"}, {"v": None}], True), table.feature_names) == [

@@ -21,7 +21,7 @@ class Texts(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column: numbers (NaN where missing), texts, or both where the cells differ."""
+    """A column: numbers (NaN where missing, infinite where there is no cell), texts, or both where the cells differ."""
 
     name: str
     numbers: np.ndarray | None
@@ -31,7 +31,7 @@ class Column(NamedTuple):
     def first(self) -> tuple[int, bool]:
         """Return the first row with a value (-1 without any), and whether it is a text."""
         rows = []
-        if self.numbers is not None and len(at := np.flatnonzero(~np.isnan(self.numbers))):
+        if self.numbers is not None and len(at := np.flatnonzero(np.isfinite(self.numbers))):
             rows.append((int(at[0]), False))
         if self.texts is not None and len(at := np.flatnonzero(np.diff(self.texts.starts))):
             rows.append((int(at[0]), True))
@@ -88,9 +88,10 @@ def record_of(X: Any) -> Any:
     if not isinstance(X, pa.Table):
         X = X.to_arrow() if hasattr(X, "to_arrow") else pa.Table.from_pandas(X, preserve_index=False)
     whole = X.combine_chunks().to_batches()
-    if len(whole) == 1:
-        return whole[0]
-    return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in X.schema], schema=X.schema)
+    if len(whole) > 1:  # more text than 32 bits can count
+        wide = [f.with_type(pa.large_string()) if pa.types.is_string(f.type) else f for f in X.schema]
+        whole = X.cast(pa.schema(wide)).combine_chunks().to_batches()
+    return whole[0] if whole else pa.RecordBatch.from_arrays([pa.array([], f.type) for f in X.schema], schema=X.schema)
 
 
 def is_frame(X: Any) -> bool:
@@ -122,10 +123,13 @@ def fields_of(record: Any) -> list[tuple[str, Any]]:
 def columns_of(record: Any, leave: Iterable[str], numeric: Iterable[str], named: Iterable[str]) -> list[Column]:
     """Return the columns of a record batch, those to leave out apart; `numeric` and `named` ones are read as numbers or texts."""
     found: dict[str, Column] = {}
+    absent = is_open(record)  # a null is then as good as no cell
     for name, array in fields_of(record):
         if name in leave:
             continue
         column = column_of(name, array, name in numeric, name in named)
+        if column.numbers is not None and absent:
+            column = column._replace(numbers=np.where(np.isnan(column.numbers), np.inf, column.numbers))
         if name in found:  # a column of mixed cells comes as two
             was = found[name]
             column = Column(name, was.numbers if column.numbers is None else column.numbers, was.texts or column.texts)
@@ -229,13 +233,14 @@ def dict_columns(
     names: dict[str, None] = {}
     for row, x in enumerate(X):
         for name, v in flat(x):
-            if v is None or name in leave:
+            if name in leave:
                 continue
+            v = math.nan if v is None else v
             kind = type(v)
-            if kind is str and name in numeric:
+            if isinstance(v, str) and name in numeric:
                 v, kind = number_in(name, v, row), float
-            elif kind is not str and name in named:
-                v, kind = category_text(number(name, v, row)) if v == v else "", str
+            elif kind is not str and name in named and v == v:
+                v, kind = category_text(number(name, v, row)), str
             names[name] = None
             if kind is str:
                 if name not in texts:
@@ -243,7 +248,7 @@ def dict_columns(
                 texts[name][row] = v
             else:
                 if name not in numbers:
-                    numbers[name] = np.full(n, np.nan)
+                    numbers[name] = np.full(n, np.inf)
                 numbers[name][row] = number(name, v, row)
     return [Column(k, numbers.get(k), texts_of(texts[k]) if k in texts else None) for k in names]
 

@@ -1,8 +1,9 @@
 """The kernel that makes rows of features from columns of cells, row after row, so that the split into batches cannot show.
 
 Each cell gives pieces, a name and a value: a number `age`, a category `country=DE`, words `body:free` and `body:free money`,
-character grams `body~fre`. Crosses are products of pieces, `country=DE&age`. A missing number gives `age?`, and a missing
-category or text nothing. Pieces of a row with the same number are summed, in the place of the first.
+character grams `body~fre`. Crosses are products of pieces, `country=DE&age`. A missing number gives `age?`; a missing category
+or text, and a cell that is not there at all, nothing. Pieces of a row with the same number are summed, in the place of the
+first.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ PLANES = 0x20000  # code points with an entry in the table of characters; those 
 class Job(NamedTuple):
     """What is to be encoded, the room to work in, and the rows made so far."""
 
-    numbers: Any  # (columns, rows), NaN where missing
+    numbers: Any  # (columns, rows), NaN where missing, infinite where there is no cell at all
     text: Any  # bytes of the names of the columns and of all texts
     starts: Any  # (columns, rows + 1), of the texts; an empty one is missing
     columns: Any  # rows of numbers and texts (or -1), role, row from which a missing number is marked, name; pieces; known numbers
@@ -121,9 +122,9 @@ def encode_cell(job, i, j):
             full = encode_text(job, job.starts[t, i], job.starts[t, i + 1], j)
         else:
             full = encode_category(job, job.starts[t, i], job.starts[t, i + 1], j)
-    elif a >= 0 and not np.isnan(job.numbers[a, i]):
+    elif a >= 0 and job.numbers[a, i] < np.inf:
         full = encode_number(job, job.numbers[a, i], KNOWN, j)
-    elif job.columns[j, ROLE] == NUMBER and i >= job.columns[j, SINCE]:
+    elif a >= 0 and np.isnan(job.numbers[a, i]) and job.columns[j, ROLE] == NUMBER and i >= job.columns[j, SINCE]:
         return encode_number(job, 1.0, KNOWN_MARK, j)  # takes no part in crosses: LAST stays
     job.columns[j, LAST] = job.at[KEPT]
     return full

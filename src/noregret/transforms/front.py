@@ -42,7 +42,7 @@ class Front:
             raise TypeError(
                 f"expected {'a table with named columns' if self.table is not None else 'rows of numbers'}, got {about(data)}"
             )
-        given = pulled(self.table, data, learn)
+        given = pulled(self.table, data, learn and batch.y is None)
         extra = {k: v if getattr(batch, k) is None else getattr(batch, k) for k, v in given.items()}
         if learn and extra["y"] is not None and count(extra["y"]) != data.num_rows:
             raise ValueError(f"expected a target for each of {data.num_rows} rows, got {count(extra['y'])}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,10 +61,10 @@ class Table(Step):
     `categorical` and `text` do not name are decided by their first value: a number or truth value is numeric, a text of more than
     five words is text, any other is categorical. Dates are refused: ignore them, or make numbers of them.
 
-    A number is the feature `age`, and a missing one `age?`; a category is `country=DE`; a word is `body:free`, counted (or 1 with
-    `binary`), and with `ngrams=2` also `body:free money`; `chars=(2, 4)` adds character grams, `body~fre`. A missing category or
-    text gives no feature; the empty text is missing. `cross=["a,b"]` multiplies the features of columns: `country=DE&device=phone`,
-    `country=DE&age`.
+    A number is the feature `age`, and a missing one (None, NaN, null) `age?`; a category is `country=DE`; a word is
+    `body:free`, counted (or 1 with `binary`), and with `ngrams=2` also `body:free money`; `chars=(2, 4)` adds character grams,
+    `body~fre`. A missing category or text gives no feature, nor does a key that a dict or a line of JSON lacks; the empty text
+    is missing. `cross=["a,b"]` multiplies the features of columns: `country=DE&device=phone`, `country=DE&age`.
 
     Features are numbered by first appearance. With `hash_bits` a name is folded into 2^hash_bits numbers instead, and at most
     `names` names are remembered, to be read and to count collisions.
@@ -231,15 +232,17 @@ class Table(Step):
         texts = [self._steady.names]
         where = [-1, -1] * len(at)
         for name, v in x.items():
-            if v is None or name in self._leave:
-                continue
             j, kind = at.get(name), type(v)
+            if name in self._leave or (j is None and v is None):
+                continue
             if j is None:
                 return None
+            if v is None:
+                v, kind = np.nan, NoneType
             if kind is str and declared[j] != NUMBER and (long[j] or len(v) < LONG // 4):
                 where[2 * j + 1] = len(texts) - 1
                 texts.append(v.encode("utf-8", "surrogatepass"))
-            elif (kind is float or kind is int) and -MOST < v < MOST and declared[j] <= NUMBER:
+            elif kind is NoneType or ((kind is float or kind is int) and -MOST < v < MOST and declared[j] <= NUMBER):
                 where[2 * j] = len(numbers)
                 numbers.append(v)
             else:
