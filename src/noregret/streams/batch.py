@@ -66,6 +66,9 @@ class Reader:
     def __init__(self) -> None:
         self.skipped = Skipped()
 
+    def heed(self, table: Any) -> None:
+        """Take note of what a table needs of each row; only readers of tables do."""
+
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""
         raise NotImplementedError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +17,7 @@ from ..transforms.scale import Normalize, Scale
 from ..transforms.table import Table
 from .batch import Batch, Position, Reader, Skipped
 
-ROLES = ("target", "weight", "id", "time", "numeric", "categorical", "text", "ignore", "cross", "ngrams", "chars", "names")
+ROLES = tuple(k for k in inspect.signature(Table).parameters if k != "hash_bits")
 
 
 class Stream:
@@ -52,6 +53,8 @@ class Stream:
         self.passes += 1
         if front is None and self.front is not None:
             front = self.front = self.front.fresh()
+        if learn and front is not None and front.table is not None:
+            self.reader.heed(front.table)
         for batch in self.reader.batches(position):
             yield batch if front is None else front.batch(batch, learn)
 
@@ -118,7 +121,7 @@ def stream(
         raise TypeError(f"stream() has no option {sorted(unknown)[0]!r}; for tables there are {', '.join(ROLES)}")
     if on_bad not in ("stop", "skip"):
         raise ValueError(f"on_bad must be 'stop' or 'skip', got {on_bad!r}")
-    given = {k: v for k, v in roles.items() if v not in (None, (), [])}
+    given = {k: v for k, v in roles.items() if v is not None and v != () and v != []}
     reader = open_reader(source, y, format, hash_bits, on_bad, threads, header, delimiter)
     tabular = reader.kind in TABLES
     if given and not tabular:
@@ -177,7 +180,7 @@ def open_reader(
     if kind == "arff":
         return arff.ArffReader(source, on_bad=on_bad)
     if kind == "parquet":
-        return tables.ParquetReader(source)
+        return tables.ParquetReader(source, on_bad=on_bad)
     if kind == "jsonl":
         return tables.JsonReader(source, on_bad=on_bad)
     return tables.CsvReader(source, kind=kind, on_bad=on_bad, header=header, delimiter=delimiter)
