@@ -300,6 +300,21 @@ def test_keys_a_dict_lacks_are_no_missing_numbers():
     assert one.feature_names == whole.feature_names
 
 
+def test_bags_of_many_names_are_encoded_alike():
+    rng = np.random.default_rng(0)
+    bags = [{f"w{k}": float(v) for k, v in zip(rng.integers(0, 900, 20), rng.normal(size=20))} for _ in range(100)]
+    table = Table()
+    rows = table.rows(bags, True)
+    assert as_named(rows, table.feature_names) == bags
+    assert rows.width == len(table.feature_names) == len({k for x in bags for k in x})
+    front = Front(Table(), [Scale()])
+    with pytest.raises(TypeError, match="expected examples as dicts of named cells, got str in row 99"):
+        front.rows([*bags[:99], "w"], True)
+    with pytest.raises(ValueError, match="feature 'w1' is inf"):
+        front.rows([*bags[:99], {"w1": math.inf}], True)
+    assert front.names == []
+
+
 def test_a_column_may_hold_texts_and_numbers():
     table = Table()
     assert as_named(table.rows([{"v": 3}, {"v": "old"}, {"v": None}], True), table.feature_names) == [

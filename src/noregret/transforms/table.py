@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from types import NoneType
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from .step import Step
 ROLES = ("numeric", "categorical", "text")
 WORDY = 5  # a text column whose first value has more words than this is read as words, and as categories otherwise
 MOST = 1.7976931348623157e308
+MANY, PIECE = 256, 32  # dicts with more different keys than this are encoded so many at a time
 LONG = 256  # bytes; a value longer than this in a column nobody declared categorical is no category
 
 
@@ -136,12 +137,30 @@ class Table(Step):
         Without learning nothing changes, and unknown names are left out (or hashed). Dicts may bring new columns at any time.
         """
         if isinstance(data, (list, tuple)):
+            for row, x in enumerate(data):
+                if not isinstance(x, Mapping):
+                    raise TypeError(f"expected examples as dicts of named cells, got {type(x).__name__} in row {row}")
             if len(data) == 1 and (job := self._job_of_one(data[0])) is not None:
                 return self._done(job, self._columns, learn)
+            if len(data) > PIECE and len(set().union(*data)) > MANY:
+                return self._in_pieces(data, learn)
             return self._encode(dict_columns(data, self._leave, *self._declared()), len(data), learn)
         if not is_open(data):
             self._check_schema([name for name, _ in fields_of(data)], learn)
         return self._encode(columns_of(data, self._leave, *self._declared()), data.num_rows, learn)
+
+    def _in_pieces(self, data: Sequence[Any], learn: bool) -> tuple[Rows, np.ndarray]:
+        """Encode dicts of many columns, few of which each has, a few at a time: their columns are full while they are encoded."""
+        mark = self.mark()
+        try:
+            done = [self.encoded(data[a : a + PIECE], learn) for a in range(0, len(data), PIECE)]
+        except BaseException:
+            self.back(mark)
+            raise
+        sizes = np.concatenate([np.diff(rows.arrays[0]) for rows, _ in done])
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
+        indices, values = (np.concatenate([rows.arrays[k] for rows, _ in done]) for k in (1, 2))
+        return Rows("csr", (indptr, indices, values), len(data), self.width), np.concatenate([measured for _, measured in done])
 
     def rows(self, data: Any, learn: bool) -> Rows:
         """Return the rows of a record batch of Arrow or a list of dicts."""
@@ -149,8 +168,6 @@ class Table(Step):
 
     def row(self, x: Mapping[Any, Any], learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers and values of one example given as a dict."""
-        if not isinstance(x, Mapping):
-            raise TypeError(f"expected an example as a dict of named cells, got {type(x).__name__}")
         _, numbers, values = self.rows([x], learn).arrays
         return numbers, values
 
@@ -211,6 +228,9 @@ class Table(Step):
 
     def _job(self, columns: list[Column], roles: dict[str, int], since: dict[str, int], n: int) -> Job:
         """Return what the kernel is to do, and room to begin with."""
+        if columns:  # those that are not here give nothing
+            here = {c.name for c in columns}
+            roles = {name: role for name, role in roles.items() if name in here}
         names = [name.encode("utf-8", "surrogatepass") for name in roles]
         numbers, text, starts, where = stacked(columns, n, b"".join(names))
         rank = {c.name: where[k].tolist() for k, c in enumerate(columns)}
@@ -230,7 +250,7 @@ class Table(Step):
         at, declared, long = self._steady.at, self._steady.declared, self._steady.long
         numbers: list[float] = []
         texts = [self._steady.names]
-        where = [-1, -1] * len(at)
+        where: dict[int, list[int]] = {}
         for name, v in x.items():
             j, kind = at.get(name), type(v)
             if name in self._leave or (j is None and v is None):
@@ -240,17 +260,18 @@ class Table(Step):
             if v is None:
                 v, kind = np.nan, NoneType
             if kind is str and declared[j] != NUMBER and (long[j] or len(v) < LONG // 4):
-                where[2 * j + 1] = len(texts) - 1
+                where[j] = [-1, len(texts) - 1]
                 texts.append(v.encode("utf-8", "surrogatepass"))
             elif kind is NoneType or ((kind is float or kind is int) and -MOST < v < MOST and declared[j] <= NUMBER):
-                where[2 * j] = len(numbers)
+                where[j] = [len(numbers), -1]
                 numbers.append(v)
             else:
                 return None
         ends = list(accumulate(map(len, texts)))
         starts = np.array([ends[:-1], ends[1:]], np.int64).T.copy()
-        columns = self._steady.columns.copy()
-        columns[:, :2] = np.array(where, np.int64).reshape(-1, 2)
+        here = sorted(where) if not self._crosses else range(len(at))  # those that are not here give nothing
+        columns = self._steady.columns[list(here)]
+        columns[:, :2] = np.array([where.get(j, (-1, -1)) for j in here], np.int64).reshape(-1, 2)
         data = np.frombuffer(bytearray(b"".join(texts)), np.uint8)
         return self._with_room(np.array(numbers, np.float64).reshape(-1, 1), data, starts, columns, self._steady.crosses)
 
