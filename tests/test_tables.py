@@ -497,3 +497,23 @@ def test_what_is_in_memory():
         list(in_memory([1, 2]).batches())
     with pytest.raises(TypeError, match="expected a path, an array"):
         in_memory(3)
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ("ham\tGo until jurong point\nspam\tFree entry\nham\tOk lar\n", False),  # `ham` comes again in its column
+        ("label\tmessage\nham\tGo until jurong point\n", True),
+        ("a,b\n1,2\n", True),
+        ("1,2\n3,4\n", False),
+        ("x,x\n1,2\n", False),
+        (f"good,{'word ' * 40}\nbad,other\n", False),  # too long for a name
+    ],
+)
+def test_whether_there_is_a_header_is_found_out(tmp_path, text, header):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    reader = CsvReader(str(path), kind="tsv" if "\t" in text else "csv")
+    rows = sum(batch.data.num_rows for batch in reader.batches())
+    assert reader.header is header
+    assert rows == len(text.splitlines()) - header

@@ -1,6 +1,8 @@
 """Training over streams: a file that was stopped anywhere and resumed is the file that was never stopped."""
 
+import csv
 import itertools
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,8 @@ from safetensors.numpy import load_file
 
 import noregret as nr
 from noregret.evaluation.training import answer, train
-from noregret.streams.svmlight import SvmlightReader
+from noregret.streams import svmlight as svmlight_reader
+from noregret.streams import tables
 
 
 def svmlight(path, n=600, seed=0):
@@ -47,7 +50,8 @@ ROLES = {"target": "spam", "text": "body", "categorical": "country", "scale": Tr
 @pytest.mark.parametrize("kind", ["svmlight", "csv"])
 @pytest.mark.parametrize("after", [1, 2, 5])
 def test_stopped_and_resumed_equals_never_stopped(tmp_path, monkeypatch, kind, after):
-    monkeypatch.setattr(SvmlightReader, "BLOCK", 700, raising=False)
+    for module, name in ((svmlight_reader, "SvmlightReader"), (tables, "CsvReader")):
+        monkeypatch.setattr(module, name, partial(getattr(module, name), block=700))
     source = svmlight(tmp_path / "a.svm") if kind == "svmlight" else table(tmp_path / "a.csv")
     options = {} if kind == "svmlight" else ROLES
     model = "ogd:average=true"
@@ -55,11 +59,12 @@ def test_stopped_and_resumed_equals_never_stopped(tmp_path, monkeypatch, kind, a
     assert whole.finished
     count = itertools.count(1)
     first = train(source, model, save=tmp_path / "part.nr", epochs=2, stop=lambda: next(count) == after, **options)
+    assert not first.finished
+    assert first.examples < whole.examples
     rest = train(source, None, save=tmp_path / "part.nr", resume=True, epochs=2, **options)
     assert rest.finished
     assert rest.examples == whole.examples
     same_file(tmp_path / "whole.nr", tmp_path / "part.nr")
-    assert first.examples <= whole.examples
 
 
 def test_resuming_what_is_finished_learns_nothing_more(tmp_path):
@@ -102,8 +107,6 @@ def test_a_trained_pipeline_answers_files_frames_and_dicts_alike(tmp_path):
     m = nr.load(tmp_path / "m.nr")
     said = list(answer(source, m))
     y = np.concatenate([a.y for a in said])
-    import csv
-
     with open(source) as f:
         rows = list(csv.DictReader(f))
     dicts = [{"country": r["country"], "age": float(r["age"]) if r["age"] else None, "body": r["body"]} for r in rows]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 NUMERIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 MOSTLY = 0.9
+PEEK = 200  # rows that tell whether the first one is a header
+LONGEST_NAME = 100  # characters; a longer cell is no name of a column
 LONGEST = 1 << 24  # bytes; a quote that does not close within this was no quote
 
 
@@ -144,11 +147,14 @@ class CsvReader(BlockReader):
         if len(there) == 0:
             return len(block.data) if block.final else None
         first = int(there[0])
-        text = block.data[skip + int(starts[first]) : skip + int(starts[first + 1])].decode("utf-8", "replace")
+        head = block.data[skip + int(starts[first]) : skip + int(starts[min(first + PEEK, len(starts) - 1)])].decode(
+            "utf-8", "replace"
+        )
         how: dict[str, Any] = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE}
-        cells = [c.strip() for c in next(csv.reader([text], delimiter=self.delimiter, skipinitialspace=True, **how))]
+        rows = csv.reader(io.StringIO(head, newline=""), delimiter=self.delimiter, skipinitialspace=True, **how)
+        cells, *more = [[c.strip() for c in row] for row in rows if row]
         if self.header is None:
-            self.header = is_header(cells)
+            self.header = is_header(cells, more)
         names = cells if self.header else [f"c{j}" for j in range(len(cells))]
         if self.columns and names != self.columns:
             raise ValueError(
@@ -372,9 +378,11 @@ def is_text(data: bytes) -> bool:
     return True
 
 
-def is_header(cells: list[str]) -> bool:
-    """Return whether a first row looks like names: all different, none a number or missing."""
-    return len(set(cells)) == len(cells) and not any(c in MISSING or NUMERIC.fullmatch(c) for c in cells)
+def is_header(cells: list[str], more: list[list[str]]) -> bool:
+    """Return whether a first row looks like names: all different, short, none a number or missing, none met again below."""
+    if len(set(cells)) < len(cells) or any(c in MISSING or NUMERIC.fullmatch(c) or len(c) > LONGEST_NAME for c in cells):
+        return False
+    return not any(row[j] == c for row in more for j, c in enumerate(cells) if j < len(row))
 
 
 def sniffed_delimiter(data: bytes) -> str:
