@@ -34,6 +34,7 @@ CORE = [
     "state",
     "hashing",
     "labels",
+    "batch",
     "engine",
     "inputs",
     "features",

@@ -72,7 +72,7 @@ def test_losses_are_those_of_the_scores_before_each_update():
 
 
 def test_rows_of_weight_zero_are_no_examples():
-    from noregret.streams.batch import Batch, Reader
+    from noregret.core.batch import Batch, Reader
 
     X, y = data(100)
     c = np.where(np.arange(100) % 3 == 0, 0.0, 2.0)

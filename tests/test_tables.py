@@ -22,10 +22,10 @@ from scipy.sparse import csr_matrix, save_npz
 from scipy.sparse import random as random_sparse
 
 from noregret.core import engine
+from noregret.core.batch import BadRow
 from noregret.core.labels import Coded
 from noregret.streams.arff import ArffReader
 from noregret.streams.arrays import ArraysReader, in_memory
-from noregret.streams.batch import BadRow
 from noregret.streams.delimited import scanned
 from noregret.streams.tables import CsvReader, JsonReader, ParquetReader
 from noregret.transforms.front import Front

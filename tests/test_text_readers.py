@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noregret.core import engine
+from noregret.core.batch import BadRow
 from noregret.core.hashing import murmur3
 from noregret.streams import source
-from noregret.streams.batch import BadRow
 from noregret.streams.lines import REQUIRED, SLACK, Block, padded
 from noregret.streams.svmlight import Room as SvmRoom
 from noregret.streams.svmlight import SvmlightReader

@@ -22,9 +22,9 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 import noregret as nr
 from noregret.core import engine, inputs
+from noregret.core.batch import Batch
 from noregret.core.hashing import hash_name
 from noregret.core.labels import Coded
-from noregret.streams.batch import Batch
 from noregret.transforms.front import Front
 from noregret.transforms.pipeline import Category, Cross, Hash, Pipeline, Text, pipeline
 from noregret.transforms.scale import Normalize, Scale

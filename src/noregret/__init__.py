@@ -33,7 +33,7 @@ _NAMES = {
     "evaluation.training": "train",
     "parts.projections": "HalfSpace",
     "registry": "algorithms learner",
-    "streams.batch": "BadRow",
+    "core.batch": "BadRow",
     "streams.stream": "Stream stream",
     "tasks.classification": "Classifier",
     "tasks.one_class": "OneClass",

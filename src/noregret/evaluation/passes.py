@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.batch import Batch
 from ..core.engine import compilations
 from ..core.inputs import Rows
 from ..core.labels import Coded
-from ..streams.batch import Batch
 from ..streams.stream import Stream, cut, taken
 from .run import Run, suited
 

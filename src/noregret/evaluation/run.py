@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.batch import Batch
 from ..core.features import Features
 from ..core.labels import Coded, Labels
 from ..core.learner import Learner, Progress
@@ -17,7 +18,6 @@ from ..core.model import Model
 from ..core.rounds import SEEN, TIE
 from ..core.state import leaves
 from ..core.votes import Voted
-from ..streams.batch import Batch
 from ..streams.stream import Stream, cut
 from ..tasks.classification import answers, halves
 from .drift import detector

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..core.batch import Batch
 from ..core.features import Features
 from ..core.inputs import Rows
 from ..core.labels import Coded, Labels
 from ..core.learner import Learner
 from ..core.rounds import SEEN
-from ..streams.batch import Batch
 from ..streams.stream import Stream, cut, taken
 from ..tasks.classification import Classifier
 from ..transforms.front import Front

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.batch import Batch
 from ..core.features import Hashed
 from ..core.learner import Learner
 from ..core.model_file import load
-from ..streams.batch import Batch
 from ..streams.stream import Stream, cut, stream, taken
 from ..tasks.classification import Classifier
 from ..transforms.pipeline import Pipeline

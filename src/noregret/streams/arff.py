@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .batch import BadRow, Position
+from ..core.batch import BadRow, Position
 from .blocks import BLOCK, Block, Parsed
 from .delimited import MISSING, CsvReader, scanned
 from .source import Source

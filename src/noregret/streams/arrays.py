@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..core import inputs
+from ..core.batch import Batch, Position, Reader, Skipped
 from ..core.inputs import Rows
 from ..core.labels import Coded, some
 from ..transforms.cells import is_frame, record_of
-from .batch import Batch, Position, Reader, Skipped
 from .source import Source, compression, expand, total_size
 
 ROWS = 1 << 14

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .batch import BadRow, Batch, Position, Reader, Skipped
+from ..core.batch import BadRow, Batch, Position, Reader, Skipped
 from .source import STDIN, Source, compression, expand, is_regular, open_bytes, total_size
 
 if TYPE_CHECKING:

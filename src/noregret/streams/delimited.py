@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core import engine
-from .batch import BadRow, Position
+from ..core.batch import BadRow, Position
 from .blocks import BLOCK, BOM, Block, BlockReader, Parsed
 from .source import Source
 

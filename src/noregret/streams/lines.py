@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import engine
+from ..core.batch import BadRow, Batch, Position, Reader, Skipped
 from ..core.inputs import Rows
-from .batch import BadRow, Batch, Position, Reader, Skipped
 from .numbers import PAD
 from .source import STDIN, ByteStream, Source, compression, expand, is_regular, open_bytes, total_size
 

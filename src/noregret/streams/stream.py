@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ..core.batch import Batch, Position, Reader, Skipped
 from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
 from ..core.labels import some
 from ..transforms.front import Front
 from ..transforms.scale import Normalize, Scale
 from ..transforms.table import Table
-from .batch import Batch, Position, Reader, Skipped
 
 ROLES = tuple(k for k in inspect.signature(Table).parameters if k != "hash_bits")
 

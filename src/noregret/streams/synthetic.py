@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 
+from ..core.batch import Batch, Position, Reader
 from ..core.inputs import Rows
-from .batch import Batch, Position, Reader
 
 BLOCK = 4096  # rows made at once, fewer where they are wide
 CELLS = 1 << 20

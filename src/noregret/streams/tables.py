@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.batch import BadRow, Batch, Position, Reader, Skipped
 from ..transforms.cells import OPEN, flat
 from ..transforms.table import Table
-from .batch import BadRow, Batch, Position, Reader, Skipped
 from .blocks import BLOCK, BOM, Block, BlockReader, Parsed
 from .delimited import CsvReader
 from .source import Source, expand, total_size

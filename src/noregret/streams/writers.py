@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.batch import Batch
 from ..core.inputs import Rows
 from ..core.labels import Coded
-from .batch import Batch
 from .source import SUFFIXES as PACKED
 from .stream import SUFFIXES, Stream, cut, stream
 

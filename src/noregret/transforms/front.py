@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.batch import Batch
 from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
 from ..core.labels import Coded
-from ..streams.batch import Batch
 from .pull import pulled
 from .scale import MAPS, Map
 from .table import Mark, Table

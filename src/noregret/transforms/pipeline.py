@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from ..core import inputs
+from ..core.batch import Batch
 from ..core.inputs import Rows
 from ..core.labels import Coded
 from ..core.learner import Learner, Progress, not_learned
-from ..streams.batch import Batch
 from ..tasks.classification import Classifier, widest
 from .cells import is_frame, record_of
 from .front import Front

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.labels import Coded
+from .labels import Coded
 
 Position = dict[str, Any]  # plain JSON values
 
