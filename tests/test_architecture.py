@@ -27,6 +27,7 @@ CORE = [
     "words",
     "examples",
     "weights",
+    "covariance",
     "votes",
     "rounds",
     "bounds",

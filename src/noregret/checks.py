@@ -22,6 +22,7 @@ from scipy.sparse import csr_matrix
 
 from .core import bounds, engine
 from .core.features import Columns
+from .core.hashing import hash_name
 from .core.learner import Learner
 from .core.model_file import load
 from .parts.losses import value
@@ -96,8 +97,10 @@ def layout(learner: Learner, X: Any = None, y: Any = None) -> None:
     rows = [{f"x{j}": float(v) for j, v in enumerate(r) if v} for r in X]
     _close(f, _answers(_learn(learner, rows, list(y)), rows), "layout law", "dicts")
     if learner.defaults.get("hash_bits", 0) is None:
-        hashed = learner.clone().set_params(hash_bits=16).partial_fit(rows, list(y))
-        assert hashed.hash_collisions_ == 0, "layout law: 16 bits collide on these names"
+        names = {hash_name(f"x{j}") for j in range(X.shape[1])}
+        bits = next(b for b in range(5, 32) if len({h % (1 << b) for h in names}) == X.shape[1])
+        hashed = learner.clone().set_params(hash_bits=bits).partial_fit(rows, list(y))
+        assert hashed.hash_collisions_ == 0, f"layout law: {bits} bits collide on these names"
         _close(f, _answers(hashed, rows), "layout law", "hashed")
 
 

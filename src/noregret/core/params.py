@@ -60,6 +60,13 @@ class Filled:
     """A parameter the learner fills in: d, the number of coordinates in use."""
 
 
+@dataclass(frozen=True)
+class Derived:
+    """A parameter computed from the others, by name."""
+
+    formula: Callable[[dict[str, Any]], float]
+
+
 Positive = Annotated[float, Range(0.0, math.inf)]
 NonNegative = Annotated[float, Range(0.0, math.inf, "[)")]
 Fraction = Annotated[float, Range(0.0, 1.0)]
@@ -83,8 +90,11 @@ def resolve(Params: Any, given: dict[str, Any], width: int) -> Any:
             values[f] = float(width)
         elif isinstance(mark, Range):
             values[f] = 0.0 if given[f] is None and None in hints[f].__metadata__ else mark.check(f, given[f])
-        elif not isinstance(mark, Choice):
+        elif not isinstance(mark, (Choice, Derived)):
             values[f] = bool(given[f])
+    for f, mark in marks.items():
+        if isinstance(mark, Derived):
+            values[f] = mark.formula(values)
     for f, mark in marks.items():
         if isinstance(mark, Choice):
             values[f] = mark.check(f, given[f], {**given, **values, "d": float(width)})
@@ -102,5 +112,5 @@ def depends_on_width(params: Any) -> bool:
 def public(Params: Any) -> dict[str, Any]:
     """Return the parameters a user may set, with their defaults."""
     hints = get_type_hints(Params, include_extras=True)
-    filled = {f for f in Params._fields if isinstance(getattr(hints[f], "__metadata__", (None,))[0], Filled)}
+    filled = {f for f in Params._fields if isinstance(getattr(hints[f], "__metadata__", (None,))[0], (Filled, Derived))}
     return {f: Params._field_defaults[f] for f in Params._fields if f not in filled}

@@ -13,10 +13,12 @@ from typing import Annotated, Any, get_type_hints
 
 import numpy as np
 
+from .covariance import Full
 from .votes import Voted
 from .weights import Averaged, Linked, Normed, Scaled
 
 Dims = dict[str, int]
+MOST = 1e9  # cells of the largest covariance
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Slot:
     promote: str = "half"  # from one score to a row per class: "half" (w/2, -w/2), "mirror" (w, -w), "copy"
     merge: str = "mean"  # of two models: "mean" (by examples seen), "sum", "keep" (the first one's)
     scratch: bool = False  # no meaning between rounds: not saved, fresh for each call that predicts
+    eye: bool = False  # the fill is on the diagonal of the last two axes, and 0 elsewhere
 
     def shape(self, dims: Dims) -> tuple[int, ...]:
         """Return the shape for these sizes."""
@@ -40,6 +43,15 @@ class Slot:
     def new(self, dims: Dims, dtype: Any) -> np.ndarray:
         """Allocate."""
         dtype = dtype if self.dtype is float else self.dtype
+        if self.eye:
+            cells = np.prod(self.shape(dims), dtype=np.float64)
+            if cells > MOST:
+                raise ValueError(
+                    f"a full covariance of {dims['feature']} features needs {8 * cells / 1e9:.0f} GB: use covariance='diag'"
+                )
+            a = np.zeros(self.shape(dims), dtype)
+            np.einsum("...ii->...i", a)[:] = self.fill
+            return a
         a = np.zeros(self.shape(dims), dtype) if self.fill == 0.0 else np.full(self.shape(dims), self.fill, dtype)
         return self._flat(a)
 
@@ -86,6 +98,8 @@ Number = Annotated[Any, Slot((), dtype=np.float64)]
 COUNT = Slot((), dtype=np.int64, merge="sum")
 Count = Annotated[Any, COUNT]
 
+Covariance = Annotated[Any, Need("covariance")]  # margin, absorb, gather: diagonal or full, as the parameters say
+
 ORDER = ["vector", "scale", "norm"]
 ONE = Slot((), 1.0, np.float64, merge="keep")
 ZERO = Slot((), 0.0, np.float64, merge="keep")
@@ -100,6 +114,8 @@ def describe(State: Any, params: Any, average: bool) -> Any:
         if isinstance(need, Slot):
             return need
         what = need.what
+        if what == "covariance":
+            return covariance(params)
         if what.startswith("link"):
             if params.p != 2.0:
                 return made(Linked, Slot(), ONE, ZERO, AGE, params.p)
@@ -121,6 +137,16 @@ def describe(State: Any, params: Any, average: bool) -> Any:
         return made(Scaled, Slot(), ONE) if what == "scale" else made(Normed, Slot(), ONE, ZERO, AGE)
 
     return State(*(kind(need) for need in needs_of(State)))
+
+
+def covariance(params: Any) -> Any:
+    """Return the kind of covariance the parameters ask for, every variance a at first (or what they say it is)."""
+    first = getattr(params, "variance", params.a)
+    if params.covariance.kind is Full:
+        matrices = Slot(("class", "feature", "feature"), first, promote="copy", eye=True)
+        multipliers = Slot(("class",), 1.0, np.float64, "copy", "keep")
+        return made(Full, matrices, multipliers, Slot(("two", "feature"), dtype=np.float64, scratch=True))
+    return made(params.update.kind if hasattr(params, "update") else params.covariance.kind, Slot(fill=first, promote="copy"))
 
 
 def made(kind: Any, *slots: Any) -> Any:

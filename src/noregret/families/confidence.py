@@ -1,0 +1,552 @@
+"""Second-order learners: weights with a mean and a covariance, so that rare features take large steps and frequent ones small.
+
+The margin m = y mu.x of an example has variance v = x'Sigma x. Each learner moves mu by alpha y Sigma x and Sigma^-1 by kappa x x'
+(that is Sigma by -beta Sigma x x'Sigma); they differ in when, and in alpha and kappa. With more than two classes there is a
+covariance for each class, and a round moves those of the true class and of its best rival (Crammer, Dredze, Kulesza 2009,
+*Multi-class confidence weighted algorithms*); SOP, NAROW and IELLIP learn each class against the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from ..core.covariance import Dropped, Full, Herded, Inverse, absorb, gather, included, inflate, least, margin
+from ..core.examples import Block, Weighted, importance, required
+from ..core.params import Choice, Derived, Fraction, Positive, Range
+from ..core.state import Covariance, PerClass, Weights
+from ..core.words import word
+from ..tasks.confidence import SecondOrder
+
+
+# ---- parts -----------------------------------------------------------------------------------------------------------
+class Diag(NamedTuple):
+    """A variance for each weight."""
+
+    kind = Inverse
+
+
+class Matrix(NamedTuple):
+    """A covariance matrix."""
+
+    kind = Full
+
+
+class Inv(NamedTuple):
+    """1/s += kappa x^2."""
+
+    kind = Inverse
+
+
+class Drop(NamedTuple):
+    """s -= beta s^2 x^2."""
+
+    kind = Dropped
+
+
+class Exact(NamedTuple):
+    """s /= (1 + C s x^2)^2."""
+
+    kind = Herded
+
+
+HUGE = 1e300  # instead of infinity, where variances are about to vanish
+Storage = Annotated[Any, Choice({"diag": Diag, "full": Matrix})]
+FullOnly = Annotated[Any, Choice({"full": Matrix})]
+Update = Annotated[Any, Choice({"inv": Inv, "project": Inv, "drop": Drop})]
+HerdUpdate = Annotated[Any, Choice({"inv": Inv, "project": Inv, "drop": Drop, "exact": Exact})]
+Confidence = Annotated[float, Range(0.5, 1.0)]
+Quantile = Annotated[float, Derived(lambda given: NormalDist().inv_cdf(given["eta"]))]
+Reciprocal = Annotated[float, Derived(lambda given: 1.0 / given["a"])]
+
+
+class State(NamedTuple):
+    """Mean and covariance."""
+
+    mu: Weights
+    Sigma: Covariance
+
+
+class Timed(NamedTuple):
+    """Mean, covariance and rounds."""
+
+    mu: Weights
+    Sigma: Covariance
+    t: PerClass
+
+
+class ArowParams(NamedTuple):
+    """AROW."""
+
+    r: Positive = 1.0
+    a: Positive = 1.0
+    covariance: Storage = "diag"
+    update: Update = "inv"
+
+
+class NherdParams(NamedTuple):
+    """NHERD."""
+
+    C: Positive = 1.0
+    a: Positive = 1.0
+    covariance: Storage = "diag"
+    update: HerdUpdate = "inv"
+
+
+class CwParams(NamedTuple):
+    """CW."""
+
+    eta: Confidence = 0.7
+    a: Positive = 1.0
+    covariance: Storage = "diag"
+    update: Update = "inv"
+    phi: Quantile = 0.0
+
+
+class Scw1Params(NamedTuple):
+    """SCW-I."""
+
+    C: Positive = 1.0
+    eta: Confidence = 0.75
+    a: Positive = 1.0
+    covariance: Storage = "diag"
+    update: Update = "inv"
+    phi: Quantile = 0.0
+
+
+class Scw2Params(NamedTuple):
+    """SCW-II."""
+
+    C: Positive = 1.0
+    eta: Confidence = 0.9
+    a: Positive = 1.0
+    covariance: Storage = "diag"
+    update: Update = "inv"
+    phi: Quantile = 0.0
+
+
+class SopParams(NamedTuple):
+    """SOP."""
+
+    a: Positive = 1.0
+    covariance: Storage = "diag"
+    variance: Reciprocal = 1.0
+
+
+class NarowParams(NamedTuple):
+    """NAROW."""
+
+    b: Positive = 1.0
+    a: Positive = 1.0
+    covariance: Storage = "diag"
+
+
+class IellipParams(NamedTuple):
+    """IELLIP."""
+
+    b: Fraction = 0.3
+    c: Fraction = 0.1
+    a: Positive = 1.0
+    covariance: FullOnly = "full"
+
+
+# ---- AROW, NHERD -----------------------------------------------------------------------------------------------------
+def arow(s, x, y, p):
+    f, v = margin(s.mu, s.Sigma, x)
+    l = required(x) - y * f
+    if l > 0.0 and v > 0.0:
+        r = p.r / importance(x)
+        b = 1.0 / (v + r)
+        absorb(s.mu, s.Sigma, l * b * y, 1.0 / r, b, x)
+        return f, True
+    return f, False
+
+
+@word
+def herding(S, C, v):
+    """Return (kappa, beta); the exact diagonal takes C itself."""
+
+
+@herding.on(object)
+def _(S, C, v):
+    q = 1.0 + C * v
+    return C * (1.0 + q), C * (1.0 + q) / (q * q)
+
+
+@herding.on(Herded)
+def _(S, C, v):
+    return C, C
+
+
+def nherd(s, x, y, p):
+    f, v = margin(s.mu, s.Sigma, x)
+    l = required(x) - y * f
+    if l > 0.0 and v > 0.0:
+        C = p.C * importance(x)
+        k, b = herding(s.Sigma, C, v)
+        absorb(s.mu, s.Sigma, l / (v + 1.0 / C) * y, k, b, x)
+        return f, True
+    return f, False
+
+
+# ---- CW, SCW: without cancellation, in h = m/sqrt(v) and A = alpha sqrt(v) -------------------------------------------
+def step_of(h, phi):
+    """Return the A that makes the margin phi standard deviations."""
+    root = math.sqrt(h * h * phi**4 / 4.0 + phi * phi * (1.0 + phi * phi))
+    if h > 0.0:
+        return (phi - h) * (phi + h) / (h * (1.0 + phi * phi / 2.0) + root)
+    return (root - h * (1.0 + phi * phi / 2.0)) / (1.0 + phi * phi)
+
+
+def confide(s, A, y, v, phi, x):
+    """Move by A: the deviation of the margin becomes 2 sqrt(v)/rho."""
+    rho = A * phi + math.sqrt(A * A * phi * phi + 4.0)
+    k = min(A * phi * rho / (2.0 * v), HUGE)
+    absorb(s.mu, s.Sigma, A / math.sqrt(v) * y, k, 2.0 * A * phi / (rho * v), x)
+
+
+def cw(s, x, y, p):
+    f, v = margin(s.mu, s.Sigma, x)
+    if v > least(s.Sigma, x) and y * f < p.phi * math.sqrt(v):
+        confide(s, step_of(y * f / math.sqrt(v), p.phi), y, v, p.phi, x)
+        return f, True
+    return f, False
+
+
+def scw1(s, x, y, p):
+    f, v = margin(s.mu, s.Sigma, x)
+    if v > least(s.Sigma, x) and y * f < p.phi * math.sqrt(v):
+        A = min(step_of(y * f / math.sqrt(v), p.phi), p.C * importance(x) * math.sqrt(v))
+        confide(s, A, y, v, p.phi, x)
+        return f, True
+    return f, False
+
+
+def scw2(s, x, y, p):
+    f, v = margin(s.mu, s.Sigma, x)
+    m, q = y * f, p.phi * math.sqrt(v)
+    if v > least(s.Sigma, x) and m < q:
+        n = v + 1.0 / (2.0 * p.C * importance(x))
+        phi2 = p.phi * p.phi
+        g = p.phi * math.sqrt(phi2 * m * m * v * v + 4.0 * n * v * (n + v * phi2))
+        if m > 0.0:
+            alpha = 2.0 * (q - m) * (q + m) / (2.0 * m * n + phi2 * m * v + g)
+        else:
+            alpha = (g - 2.0 * m * n - phi2 * m * v) / (2.0 * n * (n + v * phi2))
+        confide(s, alpha * math.sqrt(v), y, v, p.phi, x)
+        return f, True
+    return f, False
+
+
+def cw_var(s, x, y, p):
+    f, v = margin(s.mu, s.Sigma, x)
+    m = y * f
+    if v > least(s.Sigma, x) and m < p.phi * v:
+        q = 1.0 + 2.0 * p.phi * m
+        root = math.sqrt(q * q + 8.0 * p.phi * (p.phi * v - m))
+        alpha = 2.0 * (p.phi * v - m) / (v * (q + root)) if q > 0.0 else (root - q) / (4.0 * p.phi * v)
+        k = 2.0 * alpha * p.phi
+        absorb(s.mu, s.Sigma, alpha * y, k, k / (1.0 + k * v), x)
+        return f, True
+    return f, False
+
+
+# ---- SOP, NAROW, IELLIP: each class against the rest -----------------------------------------------------------------
+@word
+def seen_by(x, c, K):
+    """Return the example as class c of K sees it."""
+
+
+@seen_by.on(object)
+def _(x, c, K):
+    return Block(x, c, K)
+
+
+@seen_by.on(Weighted)
+def _(x, c, K):
+    return Weighted(Block(x.x, c, K), x.c)
+
+
+@word
+def own(x):
+    """Return the class that an example is seen by."""
+
+
+@own.on(object)
+def _(x):
+    return 0
+
+
+@own.on(Block)
+def _(x):
+    return x.c
+
+
+@own.on(Weighted)
+def _(x):
+    return own(x.x)
+
+
+def sop(s, x, y, p):
+    f = included(s.mu, s.Sigma, x)
+    if y * f <= 0.0 and margin(s.mu, s.Sigma, x)[1] > 0.0:
+        gather(s.mu, s.Sigma, importance(x) * y, importance(x), x)
+        return f, True
+    return f, False
+
+
+def sop_score(s, x, p):
+    return included(s.mu, s.Sigma, x)
+
+
+def narow_factor(v, b):
+    """Return (what the score is divided by, 1/r)."""
+    return (b * v, b - 1.0 / v) if b * v > 1.0 else (1.0, 0.0)
+
+
+def narow(s, x, y, p):
+    f, v = margin(s.mu, s.Sigma, x)
+    q, k = narow_factor(v, p.b)
+    if y * f / q < 1.0 and v > 0.0:
+        gather(s.mu, s.Sigma, importance(x) * y, importance(x) * k, x)
+        return f / q, True
+    return f / q, False
+
+
+def narow_score(s, x, p):
+    f, v = margin(s.mu, s.Sigma, x)
+    return f / narow_factor(v, p.b)[0]
+
+
+def iellip(s, x, y, p):
+    f, v = margin(s.mu, s.Sigma, x)
+    c = p.c * p.b ** s.t[own(x)]
+    s.t[own(x)] += 1.0
+    if y * f <= 0.0 and v > least(s.Sigma, x):
+        absorb(s.mu, s.Sigma, (1.0 - y * f) / v * y, 0.0, c / v, x)
+        inflate(s.Sigma, 1.0 / (1.0 - c), x)
+        return f, True
+    return f, False
+
+
+def rest_sop(s, f, y, p, tau, x):
+    moved = False
+    for c in range(f.shape[0]):
+        moved |= sop(s, seen_by(x, np.uintp(c), np.uintp(tau.shape[0])), 1.0 if c == y else -1.0, p)[1]
+    return moved
+
+
+def rest_narow(s, f, y, p, tau, x):
+    moved = False
+    for c in range(f.shape[0]):
+        moved |= narow(s, seen_by(x, np.uintp(c), np.uintp(tau.shape[0])), 1.0 if c == y else -1.0, p)[1]
+    return moved
+
+
+def rest_iellip(s, f, y, p, tau, x):
+    moved = False
+    for c in range(f.shape[0]):
+        moved |= iellip(s, seen_by(x, np.uintp(c), np.uintp(tau.shape[0])), 1.0 if c == y else -1.0, p)[1]
+    return moved
+
+
+# ---- the learners -------------------------------------------------------------------------------------------------------
+
+
+class AROW(SecondOrder):
+    """Adaptive regularisation of weights: squared hinge loss and confidence, balanced by r; the one to start with on text.
+
+    While 1 - m > 0: alpha = (1 - m)/(v + r), kappa = 1/r, with m the margin and v its variance. With more classes the pair of the
+    true class and its best rival is one example. With a full covariance this is recursive least squares on the updated rounds.
+
+    Parameters: `r` (large: small steps; search 2^-4 to 2^4); `a`, the first variance of every weight; `covariance`, "diag" in O(nnz)
+    or "full" in O(d^2); `update` of a diagonal, "inv" (1/s += x^2/r, exact) or "drop" (the diagonal of the full update). A sample
+    weight c is r/c: c repeats of the example. Takes costs.
+
+    Pitfalls: the variances only shrink, so a drifting stream is followed ever more slowly.
+
+    Crammer, Kulesza, Dredze (2009), figure 1.
+
+    >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
+    >>> AROW(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
+    [[0]]
+    """
+
+    name = "arow"
+    cite = "crammer2009arow"
+    State, Params, step = State, ArowParams, arow
+
+
+class NHERD(SecondOrder):
+    """Gaussian herding: the mean moves as in AROW with r = 1/C, the covariance shrinks more.
+
+    While 1 - m > 0: alpha = (1 - m)/(v + 1/C), kappa = 2C + C^2 v.
+
+    Parameters: `C` (large: large steps; search 2^-4 to 2^4); `a`, the first variance; `covariance` "diag" or "full"; `update` of a
+    diagonal, "inv" (also "project"), "drop", or "exact", s/(1 + C s x^2)^2, the optimum over diagonal maps. A sample weight c is
+    c C. Takes costs.
+
+    Crammer, Lee (2010), *Learning via Gaussian herding*, figure 1.
+
+    >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
+    >>> NHERD(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
+    [[0]]
+    """
+
+    name = "nherd"
+    cite = "crammer2010"
+    State, Params, step = State, NherdParams, nherd
+
+
+class CW(SecondOrder):
+    """Confidence-weighted learning: every example must be right with probability eta; standard deviation form.
+
+    While m < phi sqrt(v), with phi the eta-quantile of the normal distribution: the smallest change of the Gaussian (in relative
+    entropy) for which m = phi sqrt(v), in closed form.
+
+    Parameters: `eta` in (1/2, 1) (search 0.55 to 0.95); `a`, the first variance; `covariance` "diag" or "full"; `update` of a
+    diagonal, "inv" or "drop". Any sample weight above 0 acts like 1: the constraint is hard.
+
+    Pitfalls: label noise makes the variances collapse; prefer AROW or SCW1 there. On dense noisy rows take update="drop" or
+    covariance="full". No scale: a only multiplies the weights.
+
+    Crammer, Dredze, Pereira (2008), *Exact convex confidence-weighted learning*.
+
+    >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
+    >>> CW(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
+    [[0]]
+    """
+
+    name = "cw"
+    cite = "crammer2008"
+    State, Params, step = State, CwParams, cw
+
+
+class CWVar(SecondOrder):
+    """Confidence-weighted learning, variance form: the margin must be phi times its variance.
+
+    While m < phi v: the smallest change for which m = phi v; kappa = 2 alpha phi.
+
+    Parameters: as CW. Pitfalls: as CW; and unlike CW it depends on the scale of the rows.
+
+    Dredze, Crammer, Pereira (2008), *Confidence-weighted linear classification*, figure 1.
+
+    >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
+    >>> CWVar(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
+    [[0]]
+    """
+
+    name = "cw_var"
+    cite = "dredze2008"
+    State, Params, step = State, CwParams, cw_var
+
+
+class SCW1(SecondOrder):
+    """Soft confidence-weighted learning, SCW-I: the step of CW, at most C.
+
+    While m < phi sqrt(v): alpha = min(C, that of CW).
+
+    Parameters: `C` (search 2^-4 to 2^4); `eta`, `a`, `covariance`, `update` as CW. A sample weight c is c C. As C grows this is CW.
+
+    Wang, Zhao, Hoi (2012), *Exact soft confidence-weighted learning*, proposition 1.
+
+    >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
+    >>> SCW1(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
+    [[0]]
+    """
+
+    name = "scw1"
+    cite = "wang2012"
+    State, Params, step = State, Scw1Params, scw1
+
+
+class SCW2(SecondOrder):
+    """Soft confidence-weighted learning, SCW-II: the confidence loss squared.
+
+    While m < phi sqrt(v): the minimum of relative entropy + C [phi sqrt(v) - m]_+^2, in closed form.
+
+    Parameters: as SCW1, with eta = 0.9. Pitfalls: on dense noisy rows take update="drop" or covariance="full".
+
+    Wang, Zhao, Hoi (2012), proposition 2.
+
+    >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
+    >>> SCW2(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
+    [[0]]
+    """
+
+    name = "scw2"
+    cite = "wang2012"
+    State, Params, step = State, Scw2Params, scw2
+
+
+class SOP(SecondOrder):
+    """Second-order Perceptron: a Perceptron in coordinates whitened by the mistaken examples.
+
+    f = v'(A + x x')^-1 x; on a mistake v += y x and A += x x'. mu = A^-1 v. Each class is learned against the rest.
+
+    Parameters: `a`, the first A is a times the identity; `covariance` "diag" (A_j += x_j^2) or "full". A sample weight c is c y x and
+    c x x'.
+
+    Pitfalls: some toolboxes update A in every round; the paper, and this, only on mistakes.
+
+    Cesa-Bianchi, Conconi, Gentile (2005), *A second-order Perceptron algorithm*, figure 2.
+
+    >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
+    >>> SOP(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
+    [[0]]
+    """
+
+    name = "sop"
+    cite = "cesabianchi2005"
+    State, Params, step = State, SopParams, sop
+    share, score_row = rest_sop, sop_score
+
+
+class NAROW(SecondOrder):
+    """Narrow adaptive regularisation: the covariance stops shrinking along x where x'Sigma x is down to 1/b.
+
+    theta += y x while y f < 1, mu = Sigma theta; Sigma^-1 += x x'/r with 1/r = b - 1/v where v = x'Sigma x > 1/b, else 0;
+    f = mu.x/(b v) there, mu.x else. Each class is learned against the rest.
+
+    Parameters: `b` (search 0.1 to 10); `a`, the first variance; `covariance` "diag" or "full". A sample weight c is c y x and c/r.
+
+    Pitfalls: the form in some toolboxes updates the mean as AROW does, and does nothing while v <= 1/b.
+
+    Orabona, Crammer (2010), *New adaptive algorithms for online classification*.
+
+    >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
+    >>> NAROW(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
+    [[0]]
+    """
+
+    name = "narow"
+    cite = "orabona2010"
+    State, Params, step = State, NarowParams, narow
+    share, score_row = rest_narow, narow_score
+
+
+class IELLIP(SecondOrder):
+    """The improved ellipsoid method: an ellipsoid around the good weights, cut on mistakes.
+
+    On a mistake in round t: mu += (1 - m)/v y Sigma x, then Sigma = (Sigma - c_t Sigma x x'Sigma/v)/(1 - c_t), c_t = c b^(t-1).
+    Each class is learned against the rest.
+
+    Parameters: `b` and `c` in (0, 1) (search b from 0.1 to 0.9); `a`, the first variance. Full covariance only, O(d^2). Any sample
+    weight above 0 acts like 1.
+
+    Pitfalls: with a small b the matrix barely adapts, and this is PA on mistakes.
+
+    Yang, Jin, Ye (2009), *Online learning by ellipsoid method*.
+
+    >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
+    >>> IELLIP(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
+    [[0]]
+    """
+
+    name = "iellip"
+    cite = "yang2009"
+    State, Params, step = Timed, IellipParams, iellip
+    share = rest_iellip
