@@ -156,11 +156,11 @@ class IellipParams(NamedTuple):
 # ---- AROW, NHERD -----------------------------------------------------------------------------------------------------
 def arow(s, x, y, p):
     f, v = margin(s.mu, s.Sigma, x)
-    l = required(x) - y * f
-    if l > 0.0 and v > 0.0:
+    loss = required(x) - y * f
+    if loss > 0.0 and v > 0.0:
         r = p.r / importance(x)
         b = 1.0 / (v + r)
-        absorb(s.mu, s.Sigma, l * b * y, 1.0 / r, b, x)
+        absorb(s.mu, s.Sigma, loss * b * y, 1.0 / r, b, x)
         return f, True
     return f, False
 
@@ -183,11 +183,11 @@ def _(S, C, v):
 
 def nherd(s, x, y, p):
     f, v = margin(s.mu, s.Sigma, x)
-    l = required(x) - y * f
-    if l > 0.0 and v > 0.0:
+    loss = required(x) - y * f
+    if loss > 0.0 and v > 0.0:
         C = p.C * importance(x)
         k, b = herding(s.Sigma, C, v)
-        absorb(s.mu, s.Sigma, l / (v + 1.0 / C) * y, k, b, x)
+        absorb(s.mu, s.Sigma, loss / (v + 1.0 / C) * y, k, b, x)
         return f, True
     return f, False
 
@@ -362,8 +362,8 @@ class AROW(SecondOrder):
     While 1 - m > 0: alpha = (1 - m)/(v + r), kappa = 1/r, with m the margin and v its variance. With more classes the pair of the
     true class and its best rival is one example. With a full covariance this is recursive least squares on the updated rounds.
 
-    Parameters: `r` (large: small steps; search 2^-4 to 2^4); `a`, the first variance of every weight; `covariance`, "diag" in O(nnz)
-    or "full" in O(d^2); `update` of a diagonal, "inv" (1/s += x^2/r, exact) or "drop" (the diagonal of the full update). A sample
+    Parameters: `r` (large: small steps; search 2^-4 to 2^4); `a`, the first variance of every weight; `covariance`, "diag" in
+    O(nnz) or "full" in O(d^2); `update` of a diagonal, "inv" (1/s += x^2/r, exact) or "drop" (the diagonal of the full update). A sample
     weight c is r/c: c repeats of the example. Takes costs.
 
     Pitfalls: the variances only shrink, so a drifting stream is followed ever more slowly.
@@ -487,8 +487,8 @@ class SOP(SecondOrder):
 
     f = v'(A + x x')^-1 x; on a mistake v += y x and A += x x'. mu = A^-1 v. Each class is learned against the rest.
 
-    Parameters: `a`, the first A is a times the identity; `covariance` "diag" (A_j += x_j^2) or "full". A sample weight c is c y x and
-    c x x'.
+    Parameters: `a`, the first A is a times the identity; `covariance` "diag" (A_j += x_j^2) or "full". A sample weight c is c y x
+    and c x x'.
 
     Pitfalls: some toolboxes update A in every round; the paper, and this, only on mistakes.
 
