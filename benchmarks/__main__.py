@@ -20,6 +20,7 @@ NAMES = (
     "parsing",
     "whole_process",
     "studies",
+    "second_order",
 )
 RESULTS = Path(__file__).parent / "results"
 

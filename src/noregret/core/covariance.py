@@ -234,7 +234,7 @@ def _(S, x):
 
 # ---- full ------------------------------------------------------------------------------------------------------------
 class Full(NamedTuple):
-    """A matrix g_c S_c for each class (one with two), symmetric.
+    """A matrix g_c S_c for each class (one with two), of which the upper half is kept: half the numbers to move, and symmetric.
 
     The multipliers make `inflate` O(1), and features that come later as large as the others. u keeps the covariance times x of
     the round, for one class or for the two of a pair.
@@ -246,7 +246,8 @@ class Full(NamedTuple):
 
     def matrices(self) -> ndarray:
         """Return the covariances."""
-        return self.S * self.g[:, None, None]
+        upper = np.triu(self.S * self.g[:, None, None])
+        return upper + np.triu(upper, 1).transpose(0, 2, 1)
 
     def variances(self) -> ndarray:
         """Return the variance of each weight, feature by feature."""
@@ -258,16 +259,77 @@ class Full(NamedTuple):
         self.g[:] = 1.0
 
 
-def times(S, g, u, x):
-    """Do u = g S x and return g x'Sx, which rounding must not make negative."""
+@word
+def product(S, u, x):
+    """Do u = S x."""
+
+
+@product.on(object)
+def _(S, u, x):
     for i in range(u.shape[0]):
         u[i] = 0.0
     for k in range(nnz(x)):
         j, v = item(x, k)
-        if v != 0.0:
-            row = S[j]
-            for i in range(u.shape[0]):
-                u[i] += g * v * row[i]
+        column(S, u, j, v)
+
+
+@product.on(ndarray, ndarray, ndarray)
+def _(S, u, x):  # dense: each number of the upper half is read once, four rows at a time
+    d = x.shape[0]
+    for i in range(u.shape[0]):
+        u[i] = 0.0
+    for i in range(0, d - 3, 4):
+        for k in range(i, i + 4):
+            corner(S[k, k : i + 4], u[k : i + 4], x[k : i + 4])
+        a, b, c, e = S[i, i + 4 :], S[i + 1, i + 4 :], S[i + 2, i + 4 :], S[i + 3, i + 4 :]
+        p, q, r, s = x[i], x[i + 1], x[i + 2], x[i + 3]
+        f, g, h, o = 0.0, 0.0, 0.0, 0.0
+        rest, into = x[i + 4 :], u[i + 4 :]
+        for j in range(rest.shape[0]):
+            v = rest[j]
+            f += a[j] * v
+            g += b[j] * v
+            h += c[j] * v
+            o += e[j] * v
+            into[j] += a[j] * p + b[j] * q + c[j] * r + e[j] * s
+        for j in range(rest.shape[0], into.shape[0]):
+            into[j] += a[j] * p + b[j] * q + c[j] * r + e[j] * s
+        u[i] += f
+        u[i + 1] += g
+        u[i + 2] += h
+        u[i + 3] += o
+    for k in range(d // 4 * 4, d):
+        corner(S[k, k:], u[k:], x[k:])
+
+
+def corner(row, u, x):
+    """Do the part of u = S x that a row of the upper half has from its diagonal on."""
+    for j in range(x.shape[0]):
+        u[0] += row[j] * x[j]
+    for j in range(1, u.shape[0]):
+        u[j] += row[j] * x[0]
+
+
+@product.on(ndarray, ndarray, Biased)
+def _(S, u, x):
+    product(S, u, x.x)
+    column(S, u, x.j, 1.0)
+
+
+def column(S, u, j, v):
+    """Do u += v S_j, from the upper half."""
+    for i in range(j):
+        u[i] += v * S[i, j]
+    row, into = S[j, j:], u[j:]
+    for i in range(into.shape[0]):
+        into[i] += v * row[i]
+
+
+def times(S, g, u, x):
+    """Do u = g S x and return g x'Sx, which rounding must not make negative."""
+    product(S, u, x)
+    for i in range(u.shape[0]):
+        u[i] *= g
     q = 0.0
     for k in range(nnz(x)):
         j, v = item(x, k)
@@ -276,14 +338,31 @@ def times(S, g, u, x):
 
 
 def less(S, g, u, b):
-    """Do g S -= b u u'; the root first, or the product underflows. Both halves get the same numbers."""
+    """Do g S -= b u u', and spend u; the root first, or the product underflows."""
     root = math.sqrt(b / g)
     for i in range(u.shape[0]):
-        c = root * u[i]
-        if c != 0.0:
-            row = S[i]
-            for j in range(u.shape[0]):
-                row[j] -= c * (root * u[j])
+        u[i] *= root
+    d = u.shape[0]
+    for i in range(0, d - 3, 4):
+        for k in range(i, i + 4):
+            away(S[k, k : i + 4], u[k : i + 4], u[k])
+        a, b, c, e = S[i, i + 4 :], S[i + 1, i + 4 :], S[i + 2, i + 4 :], S[i + 3, i + 4 :]
+        p, q, r, s = u[i], u[i + 1], u[i + 2], u[i + 3]
+        rest = u[i + 4 :]
+        for j in range(rest.shape[0]):
+            v = rest[j]
+            a[j] -= p * v
+            b[j] -= q * v
+            c[j] -= r * v
+            e[j] -= s * v
+    for k in range(d // 4 * 4, d):
+        away(S[k, k:], u[k:], u[k])
+
+
+def away(row, u, c):
+    """Do row -= c u."""
+    for j in range(u.shape[0]):
+        row[j] -= c * u[j]
 
 
 def along(w, a, u, K, c):

@@ -363,8 +363,8 @@ class AROW(SecondOrder):
     true class and its best rival is one example. With a full covariance this is recursive least squares on the updated rounds.
 
     Parameters: `r` (large: small steps; search 2^-4 to 2^4); `a`, the first variance of every weight; `covariance`, "diag" in
-    O(nnz) or "full" in O(d^2); `update` of a diagonal, "inv" (1/s += x^2/r, exact) or "drop" (the diagonal of the full update). A sample
-    weight c is r/c: c repeats of the example. Takes costs.
+    O(nnz) or "full" in O(d^2); `update` of a diagonal, "inv" (1/s += x^2/r, exact) or "drop" (the diagonal of the
+    full update). A sample weight c is r/c: c repeats of the example. Takes costs.
 
     Pitfalls: the variances only shrink, so a drifting stream is followed ever more slowly.
 
