@@ -16,7 +16,7 @@ import numpy as np
 from numpy import ndarray
 
 from .examples import Biased, Block, Of, Pair, Unit, Weighted, Whole, cell, item, nnz
-from .words import word
+from .words import rare, word
 
 TINY = 1e-200  # a variance below this is 0
 
@@ -259,6 +259,7 @@ class Full(NamedTuple):
         self.g[:] = 1.0
 
 
+@rare
 @word
 def product(S, u, x):
     """Do u = S x."""
@@ -302,6 +303,7 @@ def _(S, u, x):  # dense: each number of the upper half is read once, four rows 
         corner(S[k, k:], u[k:], x[k:])
 
 
+@rare
 def corner(row, u, x):
     """Do the part of u = S x that a row of the upper half has from its diagonal on."""
     for j in range(x.shape[0]):
@@ -337,6 +339,7 @@ def times(S, g, u, x):
     return max(q, 0.0)
 
 
+@rare
 def less(S, g, u, b):
     """Do g S -= b u u', and spend u; the root first, or the product underflows."""
     root = math.sqrt(b / g)
@@ -359,6 +362,7 @@ def less(S, g, u, b):
         away(S[k, k:], u[k:], u[k])
 
 
+@rare
 def away(row, u, c):
     """Do row -= c u."""
     for j in range(u.shape[0]):
