@@ -18,6 +18,8 @@ __version__ = "0.1.0.dev0"
 
 # Public names by module, imported when first used: `import noregret` loads neither numba nor scikit-learn.
 _NAMES = {
+    "families.adaptive": "AdaGrad AdaGradRegressor NAG NAGRegressor",
+    "families.coin": "Coin CoinRegressor",
     "families.confidence": "AROW CW CWVar IELLIP NAROW NHERD SCW1 SCW2 SOP",
     "families.gradient": "MirrorDescent MirrorDescentRegressor OGD OGDRegressor",
     "families.large_margin": "ALMA AggressiveROMMA ROMMA",
