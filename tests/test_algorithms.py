@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import reference
 import traces
+import traces_second_order
 from scipy.sparse import csr_matrix
 
 import noregret as nr
@@ -67,7 +68,8 @@ def test_every_learner_has_a_trace_or_a_reason():
         "norma_novelty": "as norma",
         "norma_regressor": "as norma",
     }
-    assert set(nr.algorithms()) == {t.registry for t in traces.TRACES} | set(without)
+    printed = {t.registry for t in [*traces.TRACES, *traces_second_order.TRACES]}
+    assert set(nr.algorithms()) == printed | set(without)
 
 
 # ---- transcriptions --------------------------------------------------------------------------------------------------
@@ -361,8 +363,7 @@ def find_a1a():
     return next((pathlib.Path(p) for p in places if p and pathlib.Path(p).is_file()), None)
 
 
-@pytest.mark.parametrize("name", A1A)
-def test_a1a_counts(name):
+def read_a1a():
     path = find_a1a()
     if path is None:
         pytest.skip("the public LIBSVM file a1a is not here: give its path in NOREGRET_A1A")
@@ -374,6 +375,11 @@ def test_a1a_counts(name):
             for item in items:
                 j, v = item.split(":")
                 X[i, int(j) - 1] = float(v)
-    m = nr.learner(name, fit_intercept=False, classes=[-1, 1]).partial_fit(csr_matrix(X), y)
+    return csr_matrix(X), y
+
+
+@pytest.mark.parametrize("name", A1A)
+def test_a1a_counts(name):
+    m = nr.learner(name, fit_intercept=False, classes=[-1, 1]).partial_fit(*read_a1a())
     assert abs(m.n_mistakes_ - A1A[name][0]) <= 2
     assert abs(m.n_updates_ - A1A[name][1]) <= 2
