@@ -23,6 +23,10 @@ FAMILIES = {
     "mira": "MIRA",
     "gradient": "Gradient descent",
     "norma": "NORMA",
+    "confidence": "Second order",
+    "adaptive": "Adaptive steps",
+    "coin": "Coin betting",
+    "least_squares": "Least squares",
     "multiplicative": "Multiplicative",
     "one_class": "One class",
 }
@@ -114,13 +118,12 @@ def allowed(hint: Any) -> str:
 def reference(key: str) -> str:
     """Return an entry of refs.bib as a line of text."""
     fields = dict(re.findall(r"^\s*(\w+)\s*=\s*\{(.*)\},?$", references()[key], re.M))
-    plain = {
-        k: v.replace(r"{\`o}", "ò").replace("{", "").replace("}", "").replace("--", "-").replace("$", "") for k, v in fields.items()
-    }
-    authors = ", ".join(name.split(",")[0] for name in plain["author"].split(" and "))
-    where = plain.get("journal") or plain["booktitle"]
-    volume = f" {plain['volume']}:" if "volume" in plain else ", "
-    return f"{authors} ({plain['year']}). *{plain['title']}*. {where}{volume}{plain['pages']}."
+    for tex, letter in ((r"{\`o}", "ò"), (r"{\'a}", "á"), (r"{\'e}", "é"), ("{", ""), ("}", ""), ("--", "-"), ("$", "")):
+        fields = {k: v.replace(tex, letter) for k, v in fields.items()}
+    authors = ", ".join(name.split(",")[0] for name in fields["author"].split(" and "))
+    where = fields.get("journal") or fields["booktitle"]
+    volume = f" {fields['volume']}:" if "volume" in fields else ", "
+    return f"{authors} ({fields['year']}). *{fields['title']}*. {where}{volume}{fields['pages']}."
 
 
 # ---- command line ----------------------------------------------------------------------------------------------------

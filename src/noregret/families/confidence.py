@@ -372,7 +372,7 @@ class AROW(SecondOrder):
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
     >>> AROW(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [[0]]
+    [[-0.374, 0.366, 0.189]]
     """
 
     name = "arow"
@@ -393,7 +393,7 @@ class NHERD(SecondOrder):
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
     >>> NHERD(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [[0]]
+    [[-0.117, 0.328, 0.094]]
     """
 
     name = "nherd"
@@ -417,7 +417,7 @@ class CW(SecondOrder):
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
     >>> CW(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [[0]]
+    [[-0.529, 0.487, 0.451]]
     """
 
     name = "cw"
@@ -436,7 +436,7 @@ class CWVar(SecondOrder):
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
     >>> CWVar(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [[0]]
+    [[-0.453, 0.492, 0.426]]
     """
 
     name = "cw_var"
@@ -455,7 +455,7 @@ class SCW1(SecondOrder):
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
     >>> SCW1(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [[0]]
+    [[-0.619, 0.583, 0.5]]
     """
 
     name = "scw1"
@@ -474,7 +474,7 @@ class SCW2(SecondOrder):
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
     >>> SCW2(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [[0]]
+    [[-0.651, 0.725, 0.432]]
     """
 
     name = "scw2"
@@ -496,7 +496,7 @@ class SOP(SecondOrder):
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
     >>> SOP(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [[0]]
+    [[-0.286, 0.24, 0.5]]
     """
 
     name = "sop"
@@ -519,7 +519,7 @@ class NAROW(SecondOrder):
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
     >>> NAROW(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [[0]]
+    [[-0.545, 0.485, 0.426]]
     """
 
     name = "narow"
@@ -543,7 +543,7 @@ class IELLIP(SecondOrder):
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
     >>> IELLIP(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [[0]]
+    [[-0.374, 0.326, 0.579]]
     """
 
     name = "iellip"
