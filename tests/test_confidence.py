@@ -129,6 +129,11 @@ def test_transcription_weighted_compiled(covariance, K):
     compare("arow", {"covariance": covariance}, K, weighted=True)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_transcription_compiled(name):
+    compare(name, {"covariance": "full"}, 2, weighted=False)
+
+
 def compare(name, params, K, weighted):
     X, y, c = data(name, K, seed=len(str(params)) + K)
     c = c if weighted else None
