@@ -107,6 +107,23 @@ def test_the_constant_feature_is_a_weight_like_others():
     np.testing.assert_allclose(m.covariance_, cov, atol=1e-12)
 
 
+def test_peers_say_the_same():
+    """scikit-learn's Ridge in one go, and River's Bayesian regression row by row, with its variance of a prediction."""
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    river = pytest.importorskip("river.linear_model")
+    X, y, c = data(n=100)
+    m = nr.RLS(ridge=0.7, fit_intercept=False).partial_fit(X, y, c)
+    np.testing.assert_allclose(m.coef_, linear_model.Ridge(0.7, fit_intercept=False).fit(X, y, c).coef_, atol=1e-10)
+    ours, theirs = nr.RLS(ridge=0.7, fit_intercept=False), river.BayesianLinearRegression(alpha=0.7, beta=1.0)
+    for x, t in zip(X, y):
+        row = {f"x{j}": float(v) for j, v in enumerate(x) if v}
+        np.testing.assert_allclose(ours.learn_one(row, t), theirs.predict_one(row), atol=1e-10)
+        theirs.learn_one(row, t)
+    row = {f"x{j}": 1.0 for j in range(6)}
+    Z = np.ones((1, 6))
+    assert abs((1.0 + Z @ ours.covariance_ @ Z.T)[0, 0] - theirs.predict_one(row, with_dist=True).sigma ** 2) < 1e-9
+
+
 @pytest.mark.parametrize("g", [0.99, 0.9])
 def test_forgetting_is_discounted_ridge(g):
     X, y, _ = data(n=60, d=3)

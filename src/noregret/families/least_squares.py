@@ -337,7 +337,8 @@ class RLS(Regressor):
     There is no merge.
 
     Numbers: P is kept by a square root, so that it stays symmetric and positive; a window learns its rows again now and then.
-    Relative error of the weights after 10^7 rounds: about 1e-12 (benchmarks/least_squares.py).
+    Relative error of the worst weight after 10^7 rounds of 5 features: 2e-13, and 3e-12 where the condition of X'X is 10^6
+    (benchmarks/least_squares.py). The usual form is as good there; the root pays where ridge is far below |x|^2.
 
     Plackett (1950), *Some theorems in least squares*; the root: Potter (1963), the removal: Bennett (1965).
 
