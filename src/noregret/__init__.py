@@ -41,6 +41,7 @@ _NAMES = {
     "core.batch": "BadRow",
     "streams.stream": "Stream stream",
     "tasks.classification": "Classifier",
+    "tasks.hedge": "Auto Hedge",
     "tasks.one_class": "OneClass",
     "tasks.regression": "Regressor",
     "tasks.sampling": "SelectiveSampler",
