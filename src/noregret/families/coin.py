@@ -166,7 +166,7 @@ class Coin(Coins, Classifier):
     Pitfalls: it follows the last labels fast, which suits labels that come in runs; losses with unbounded slopes let one round set
     L_j for good. `coef_` are the weights for features within the range seen. There is no merge.
 
-    Orabona, Pal (2016), algorithm 2; Orabona, Tommasi (2017), algorithm 2 without the sigmoid.
+    Orabona, Pal (2016), algorithm 1; Orabona, Tommasi (2017), algorithm 1, by coordinate and without the sigmoid.
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2]], [1, -1, 1]
     >>> Coin().fit(X, y).predict(X).tolist()
@@ -187,7 +187,7 @@ class CoinRegressor(Coins, Regressor):
     Parameters: `loss`: "square" ((f - y)^2, without 1/2), "absolute", "epsilon_insensitive", "squared_epsilon_insensitive" with
     `epsilon`; the others as in Coin. Pitfall: with a squared loss L_j follows the largest residual: scale y to about 1.
 
-    Orabona, Pal (2016), algorithm 2; Orabona, Tommasi (2017), algorithm 2 without the sigmoid.
+    Orabona, Pal (2016), algorithm 1; Orabona, Tommasi (2017), algorithm 1, by coordinate and without the sigmoid.
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1]], [1.0, -0.5]
     >>> CoinRegressor(loss="absolute").fit(X, y).predict([[1, 2, 0]]).round(3).tolist()

@@ -142,7 +142,7 @@ class Hedge:
 
     Pitfall: near-copies of one learner outvote the rest.
 
-    Freund, Schapire (1997), theorem 2; de Rooij, van Erven, Gruenwald, Koolen (2014), theorem 6; Herbster, Warmuth (1998).
+    Freund, Schapire (1997), theorem 2; de Rooij, van Erven, Gruenwald, Koolen (2014), section 2; Herbster, Warmuth (1998).
 
     >>> import noregret as nr
     >>> m = nr.Hedge([nr.PA1(), nr.NAG(), nr.Coin()])
