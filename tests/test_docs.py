@@ -4,9 +4,12 @@ import doctest
 import importlib
 import importlib.util
 import inspect
+import os
 import pathlib
 import pkgutil
 import re
+import subprocess
+import sys
 
 import click
 import pytest
@@ -19,7 +22,18 @@ from noregret.registry import load_all
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-MODULES = ["noregret", "noregret.checks", *(f"noregret.families.{m.name}" for m in pkgutil.iter_modules(families.__path__))]
+SHOWN = [p for p in PAGES if "```console" in p.read_text("utf-8")]
+MODULES = [
+    "noregret",
+    "noregret.checks",
+    "noregret.evaluation.study",
+    "noregret.evaluation.training",
+    "noregret.streams.stream",
+    "noregret.transforms.pipeline",
+    "noregret.transforms.scale",
+    "noregret.transforms.table",
+    *(f"noregret.families.{m.name}" for m in pkgutil.iter_modules(families.__path__)),
+]
 LEARNERS = sorted(name for name, cls in load_all().items() if cls.__module__.startswith("noregret."))
 
 
@@ -36,14 +50,15 @@ def generate():
 
 
 # ---- code runs -------------------------------------------------------------------------------------------------------
-def blocks(text):
-    return re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+def blocks(text, language="python"):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
 
 
 @pytest.mark.parametrize("path", [p for p in PAGES if p.name != "learners.md"], ids=lambda p: p.name)
-def test_code_in_pages(path):
+def test_code_in_pages(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     text = "\n".join(block for block in blocks(path.read_text("utf-8")) if ">>>" in block)
-    said, runner = [], doctest.DocTestRunner()
+    said, runner = [], doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     runner.run(doctest.DocTestParser().get_doctest(text, {}, path.name, path.name, 0), out=said.append)
     assert runner.failures == 0, "".join(said)
 
@@ -59,6 +74,60 @@ def test_doctests(name):
     said = doctest.testmod(module)
     assert said.failed == 0
     assert said.attempted > 0
+
+
+# ---- commands run ----------------------------------------------------------------------------------------------------
+def commands(text):
+    """Return the commands of the console blocks of a page: what to run, the exit code, what it prints.
+
+    A command begins with `$ ` and may go on in lines that begin with `> `; `# exit 1` at its end says that it fails so.
+    """
+    found = []
+    for line in "".join(blocks(text, "console")).splitlines():
+        if line.startswith("$ "):
+            found.append(([line[2:]], []))
+        elif line.startswith("> ") and not found[-1][1]:
+            found[-1][0].append(line[2:])
+        else:
+            found[-1][1].append(line)
+    for lines, expected in found:
+        code = re.search(r"# exit (\d+)$", lines[0])
+        yield "\n".join(lines), int(code[1]) if code else 0, "\n".join(expected).strip()
+
+
+PROGRESS = re.compile(r"^[\d,]+ rows?, (\d+ %, )?\d+ s, .*\n", re.M)  # lines that come when a machine is slow
+
+
+def test_the_runner_reads_what_a_page_shows():
+    page = "x\n```console\n$ cat > a <<E\n> 1\n> E\n$ false  # exit 1\nno\n...\n\n$ true\n```\n"
+    assert list(commands(page)) == [("cat > a <<E\n1\nE", 0, ""), ("false  # exit 1", 1, "no\n..."), ("true", 0, "")]
+    assert PROGRESS.sub("", "5,304,320 rows, 2 s, 2.6M rows/s, error 15.63 %\n3 rows, error 0.00 %.\n") == "3 rows, error 0.00 %.\n"
+
+
+@pytest.mark.parametrize("path", SHOWN, ids=lambda p: p.name)
+def test_commands_in_pages(path, tmp_path):
+    bin_directory = os.path.dirname(sys.executable)
+    settings = {"PATH": f"{bin_directory}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "80", "PYTHONUTF8": "1", "TERM": "dumb"}
+    settings |= {k: "" for k in ("NOREGRET_PLUGINS", "NOREGRET_DEBUG")}
+    for command, code, expected in commands(path.read_text("utf-8")):
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=tmp_path,
+            env=os.environ | settings,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        said = "\n".join(line.rstrip() for line in PROGRESS.sub("", done.stdout.decode()).splitlines()).strip()
+        assert done.returncode == code, f"$ {command}\n{said}"
+        same = doctest.OutputChecker().check_output(expected + "\n", said + "\n", doctest.ELLIPSIS)
+        assert same, f"$ {command}\nexpected:\n{expected}\ngot:\n{said}"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_shown(name):
+    assert re.search(rf"^\$ (.*[|] )?(\S+=\S+ |timeout .* )?noregret {name}\b", read("docs/tutorial.md") + read("README.md"), re.M)
 
 
 # ---- every learner ---------------------------------------------------------------------------------------------------
