@@ -533,7 +533,7 @@ def best_of_many(
     given = list(zip(problems, memories, curved, strict=True))
     rows = sample.chunks
     if sample.complete:
-        solvers = [solve(p, m, h, 1000) for p, m, h in given]
+        solvers = [solve(p, m, h, 1000, watch) for p, m, h in given]
         return [b._replace(passes=first) for b in _drive(problems, solvers, lambda: rows, sample)]
     solvers = [solve(p._replace(tolerance=max(p.tolerance, 1e-2)), m, h, 100) for p, m, h in given]
     _drive(problems, solvers, lambda: rows, sample)

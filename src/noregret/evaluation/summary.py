@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import shutil
 import sys
@@ -19,6 +20,12 @@ Learner = dict[str, Any]
 FIGURES = ("mistakes", "error", "updates", "nonzeros", "support_vectors", "bytes", "seconds", "examples_per_second", "examples")
 SCORES = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "f1_macro", "kappa", "mcc", "auc", "r2")
 REST = ("holdout", "validation", "folds")  # errors, or losses, on rows that were not learned from
+ERRORS = ("mae", "rmse", "bias", "log_loss", "outlier_rate")
+LOSSES = (
+    "hinge", "squared_hinge", "log", "exponential", "perceptron", "square", "absolute", "epsilon_insensitive",
+    "squared_epsilon_insensitive", "outside",
+)  # fmt: skip
+KNOWN = (*FIGURES, *REST, "loss", "regret", "bound", "label", *SCORES, *ERRORS, *LOSSES)
 LARGER_IS_BETTER = (*SCORES, "examples", "examples_per_second")
 MAIN_LOSSES = ("hinge", "log", "square", "absolute")
 RUNAWAY = 30.0  # a curve that ends so many times above the middle one does not set the scale
@@ -57,6 +64,14 @@ def figure(learner: Learner, name: str, loss: str | None) -> float | None:
     if name in FIGURES:
         return learner[name]
     return learner["metrics"].get(name, learner["losses"].get(name))
+
+
+def known_figure(sort: str) -> None:
+    """Refuse a figure that no report has."""
+    if sort not in KNOWN:
+        near = difflib.get_close_matches(sort, KNOWN, 1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"cannot sort by {sort!r}: {hint}The figures are {', '.join(KNOWN)}")
 
 
 def ordered(learners: Sequence[Learner], sort: str) -> list[Learner]:
