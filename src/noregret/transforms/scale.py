@@ -30,7 +30,11 @@ class Touched(NamedTuple):
 
 @strict
 def scale_entry(stats, j, x, learn, center, floor):
-    """Count a value of feature j (Welford 1962) and return it standardised; one without spread is 0, or itself uncentred."""
+    """Count a value of feature j (Welford 1962) and return it standardised; one without spread is 0, or itself uncentred.
+
+    Uncentred it is divided by the root mean square: a feature that hardly varies, such as a 1 that is stored where a word
+    occurs, has next to no deviation to divide by.
+    """
     if learn:
         n = stats[COUNT, j] + 1.0
         before = x - stats[MEAN, j]
@@ -39,12 +43,14 @@ def scale_entry(stats, j, x, learn, center, floor):
         stats[MEAN, j] = mean
         stats[SQUARES, j] += before * (x - mean)
     n = stats[COUNT, j]
-    deviation = np.sqrt(stats[SQUARES, j] / n) if n > 0.0 else 0.0
-    if not deviation < np.inf:
+    mean = stats[MEAN, j]
+    square = stats[SQUARES, j] / n if n > 0.0 else 0.0
+    size = np.sqrt(square if center else square + mean * mean)
+    if not size < np.inf:
         return np.nan  # the sum of squares overflowed; callers refuse it
-    if deviation <= floor:
+    if size <= floor:
         return 0.0 if center and n > 0.0 else x
-    return (x - stats[MEAN, j]) / deviation if center else x / deviation
+    return (x - mean) / size if center else x / size
 
 
 @strict
@@ -92,8 +98,9 @@ class Scale(Step):
     """Standardise features as they come: less the mean so far, over the standard deviation so far.
 
     After a Table only numbers and crosses with numbers are touched, and centred: categories and words keep their counts. Dense rows
-    are centred; other sparse rows are only divided by the deviation of their stored entries, so that zeros stay zeros. `center`
-    decides otherwise. A feature without spread (at most `floor`) becomes 0 when centred and stays itself when not.
+    are centred. Other sparse rows are not, so that zeros stay zeros: a feature is divided by the root mean square of its stored
+    entries so far. `center` decides otherwise. A feature that hardly differs from its mean, or uncentred from 0 (by at most
+    `floor`), becomes 0 when centred and stays itself when not.
     """
 
     def __init__(self, center: bool | None = None, floor: float = 1e-12) -> None:
