@@ -49,6 +49,7 @@ class RecordsReader(Reader):
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""
+        self.begin_pass()
         self.skipped = Skipped()
         row = 0 if position is None else position["row"]
         source = itertools.islice(iter(self.source), row, None)

@@ -71,6 +71,19 @@ def total_size(paths: Sequence[str]) -> int | None:
     return sum(map(os.path.getsize, paths)) if all(map(is_regular, paths)) else None
 
 
+def named(source: Source, paths: Sequence[str]) -> str:
+    """Return what the user called a source."""
+    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else ", ".join(paths)
+
+
+def same_place(paths: Sequence[str], position: Any) -> None:
+    """Refuse a position in other files than these."""
+    file = position["file"]
+    if file >= len(paths) or paths[file] != position["path"]:
+        now = paths[file] if file < len(paths) else "no such file"
+        raise ValueError(f"the position is in file {file + 1}, {position['path']}; here that is {now}. Name the same files.")
+
+
 def _by_magic(head: bytes) -> str | None:
     return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
 

@@ -29,7 +29,6 @@ class Stream:
     def __init__(self, reader: Reader, front: Front | None = None) -> None:
         self.reader = reader
         self.front = front
-        self.passes = 0
 
     @property
     def name(self) -> str:
@@ -48,9 +47,6 @@ class Stream:
 
     def chunks(self, position: Position | None = None, front: Front | None = None, learn: bool = True) -> Iterator[Batch]:
         """Yield batches whose data are Rows. A front given goes on learning, or with learn=False stays as it is."""
-        if self.reader.once and self.passes:
-            raise ValueError(f"{self.name} can be read only once: write it to a file first")
-        self.passes += 1
         if front is None and self.front is not None:
             front = self.front = self.front.fresh()
         if learn and front is not None and front.table is not None:
@@ -195,10 +191,10 @@ def is_path(source: Any) -> bool:
 
 def known_format(source: Any) -> str:
     """Return the format of files by the name of the first, or by how it begins."""
-    from .source import expand, open_bytes
+    from .source import STDIN, expand, is_regular, open_bytes
 
-    if source == "-":
-        raise ValueError(f"standard input has no name to tell its format: give one of {', '.join(FORMATS)}")
+    if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
+        return "parquet"
     paths = expand(source)
     name = os.path.basename(paths[0])
     for suffix in (".gz", ".zst", ".zstd", ".bz2"):
@@ -206,8 +202,9 @@ def known_format(source: Any) -> str:
     ending = name.rpartition(".")[2].lower() if "." in name else ""
     if ending in SUFFIXES:
         return SUFFIXES[ending]
-    if os.path.isdir(paths[0]):
-        return "parquet"
+    if not is_regular(paths[0]):  # what is read to tell its format would be lost
+        what = "standard input" if paths[0] == STDIN else f"the pipe {paths[0]}"
+        raise ValueError(f"{what} has no name to tell its format: give one of {', '.join(FORMATS)}")
     with open_bytes(paths[0]) as f:
         return sniffed(f.read(1 << 16), paths[0])
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batch import BadRow, Batch, Position, Reader, Skipped
+from ..core.batch import BadRow, Position
 from ..transforms.cells import OPEN, flat
-from ..transforms.table import Table
-from .blocks import BLOCK, BOM, Block, BlockReader, Parsed
+from .blocks import BLOCK, BOM, Block, BlockReader, Parsed, Piece, TableReader
 from .delimited import CsvReader
-from .source import Source, expand, total_size
+from .source import Source
 
 __all__ = ["CsvReader", "JsonReader", "ParquetReader"]
 
@@ -155,41 +154,26 @@ def records_batch(rows: list[dict[str, Any]]) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else None
 
 
-class ParquetReader(Reader):
+class ParquetReader(TableReader):
     """Parquet and Arrow (Feather) files, and directories of them; `country=DE` in a path below the directory is a column."""
 
     kind = "parquet"
 
     def __init__(self, source: Source, on_bad: str = "stop", required: Any = (), rows: int = ROWS) -> None:
-        super().__init__()
+        super().__init__(source, "*.parquet", on_bad, required)
         self.root = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
-        self.paths = expand(source, "*.parquet")
-        self.name = self.root or ", ".join(self.paths)
-        self.size = total_size(self.paths)
-        self.rows, self.on_bad = rows, on_bad
-        self.required = (required,) if isinstance(required, str) else tuple(required)
+        self.rows = rows
+        if self.once:
+            raise ValueError(f"{self.name}: Parquet cannot be read from a pipe, since its end is read first: write it to a file")
 
-    def heed(self, table: Table) -> None:
-        """Read what a table needs: a row without its target or weight is then a bad row."""
-        self.required = tuple(table.needed)
-
-    def batches(self, position: Position | None = None) -> Iterator[Batch]:
-        """Yield the examples."""
-        at = position or {"file": 0, "row": 0, "examples": 0, "skipped": 0}
-        self.skipped = Skipped()
-        self.skipped.count = at["skipped"]
-        examples = at["examples"]
+    def pieces(self, at: Position) -> Iterator[Piece]:
+        """Yield the rows of each batch."""
         for k in range(at["file"], len(self.paths)):
-            path, row = self.paths[k], at["row"] if k == at["file"] else 0
-            before = 0 if self.size is None else sum(os.path.getsize(p) for p in self.paths[:k])
+            path, row, before = self.paths[k], at.get("row", 0) if k == at["file"] else 0, self.before(k)
             for record, share in self._file(path, row):
                 kept = self._kept(record, path, row)
                 row += record.num_rows
-                examples += kept.num_rows
-                self.read = before + int(share * os.path.getsize(path))
-                if kept.num_rows:
-                    where = {"file": k, "path": path, "row": row, "examples": examples, "skipped": self.skipped.count}
-                    yield Batch(kept, None, None, None, None, where)
+                yield self.piece(kept, {"file": k, "path": path, "row": row}, before + int(share * os.path.getsize(path)))
 
     def _file(self, path: str, skip: int) -> Iterator[tuple[Any, float]]:
         """Yield the record batches of a file behind so many rows, and how much of the file is read then."""
@@ -222,12 +206,10 @@ class ParquetReader(Reader):
         keep = np.ones(record.num_rows, bool)
         for name in self.required:
             if name in record.schema.names and record.column(name).null_count:
-                for i in np.flatnonzero(record.column(name).is_null().to_numpy(zero_copy_only=False)).tolist():
-                    keep[i] = False
-                    bad = BadRow(path, row + i + 1, None, f"a value in column {name!r}", "none")
-                    if self.on_bad == "stop":
-                        raise bad
-                    self.skipped.add(bad)
+                missing = record.column(name).is_null().to_numpy(zero_copy_only=False)
+                for i in np.flatnonzero(missing & keep).tolist():
+                    self.bad(BadRow(path, row + i + 1, None, f"a value in column {name!r}", "none"))
+                keep &= ~missing
         return record if keep.all() else record.filter(keep)
 
 

@@ -304,6 +304,11 @@ class Table(Step):
             measured=np.empty(guess, bool),
         )
 
+    def identify(self, column: str) -> None:
+        """Take the ids of rows from a column; it stays a feature where it was one when the table learned."""
+        self.id = column
+        self._leave |= {column} - set(self._columns)
+
     # ---- for readers ---------------------------------------------------------------------------------------------------
     @property
     def as_written(self) -> list[str]:
