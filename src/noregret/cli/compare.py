@@ -21,7 +21,7 @@ from .options import (
     watching_options,
 )
 from .plugins import plugin_option
-from .progress import watching
+from .progress import following, watching
 
 
 @click.command("compare", cls=Command, short_help="Measure several learners in one pass.")
@@ -64,8 +64,8 @@ def command(source: tuple[str, ...], models: tuple[str, ...], quiet: bool, **opt
     chosen = [learners.from_spec(spec) for spec in split(models)] or None
     extra = {k: options[k] for k in ("permutations", "seed") if options[k] is not None}
     with watching(quiet, f"{len(chosen) if chosen else 'the'} learners") as watch:
-        report = compare(source_of(source), chosen, watch=watch, **extra, **watched(options))
-    deliver(report, options)
+        report = compare(source_of(source), chosen, **following(watch), **extra, **watched(options))
+    deliver(report, options, watch.stopped)
 
 
 def split(given: Sequence[str]) -> list[str]:

@@ -198,30 +198,39 @@ report_options, REPORT = group(
 )
 
 
+FILES = ("html", "figures", "curves", "plot", "report_json")
+
+
 def check_files(options: Mapping[str, Any]) -> None:
     """Refuse, before the work begins, files that could not be written at its end."""
+    import os
     from pathlib import Path
 
-    for name in ("html", "figures", "curves", "plot", "report_json"):
-        if (path := options.get(name)) and not Path(path).absolute().parent.is_dir():
+    for path in (options[name] for name in FILES if options.get(name)):
+        parent = Path(path).absolute().parent
+        if not parent.is_dir():
             raise click.ClickException(f"cannot write {path}: there is no directory {Path(path).parent}")
+        if not os.access(parent, os.W_OK):
+            raise click.ClickException(f"cannot write {path}: the directory {Path(path).parent} does not let you")
     if options.get("plot") and Path(options["plot"]).suffix.lower() not in (".png", ".svg"):
         raise click.UsageError(f"--plot writes a file that ends in .png or .svg, got {options['plot']!r}")
 
 
-def deliver(report: Any, options: Mapping[str, Any]) -> None:
-    """Print a report, and write the files asked for."""
-    if options["plot"]:
-        report.plot(options["plot"])
-    for name, write in (("html", report.to_html), ("figures", report.to_csv), ("curves", report.curves_to_csv)):
+def deliver(report: Any, options: Mapping[str, Any], stopped: bool = False) -> None:
+    """Print a report, and write the files asked for; one that cannot be written does not cost the report."""
+    ways = (report.to_html, report.to_csv, report.curves_to_csv, report.plot, report.to_json)
+    written, failed = [], []
+    for name, write in zip(FILES, ways, strict=True):
         if options[name]:
-            write(options[name])
-    if options["report_json"]:
-        report.to_json(options["report_json"])
-    if options["as_json"]:
-        click.echo(report.to_json(), nl=False)
-        return
-    click.echo(str(report))
-    written = [options[name] for name in ("html", "figures", "curves", "plot", "report_json") if options[name]]
-    if written:
+            try:
+                write(options[name])
+                written.append(options[name])
+            except (OSError, ValueError, ImportError) as e:
+                failed.append(f"cannot write {options[name]}: {getattr(e, 'strerror', None) or e}")
+    click.echo(report.to_json() if options["as_json"] else f"{report}\n", nl=False)
+    if written and not options["as_json"]:
         click.echo(f"\nWrote {', '.join(written)}.")
+    if failed:
+        raise click.ClickException("; ".join(failed))
+    if stopped:
+        click.get_current_context().exit(130)

@@ -19,7 +19,7 @@ from .options import (
     watching_options,
 )
 from .plugins import plugin_option
-from .progress import watching
+from .progress import following, watching
 
 
 @click.command("sweep", cls=learners.SweepCommand, short_help="Measure a grid of settings of one learner.")
@@ -62,8 +62,8 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
         )
     extra = {k: options[k] for k in ("folds", "validation") if options[k] is not None}
     with watching(quiet, base.name) as watch:
-        report = sweep(source_of(source), base, watch=watch, **grid, **extra, **watched(options))
-    deliver(report, options)
+        report = sweep(source_of(source), base, **following(watch), **grid, **extra, **watched(options))
+    deliver(report, options, watch.stopped)
 
 
 def example(base: Any) -> str:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..text import amount, encodable, percent, plural, printable, shortened, size, table
+from ..text import amount, duration, encodable, percent, plural, printable, shortened, size, table
 
 if TYPE_CHECKING:
     from .report import Report
@@ -56,7 +56,8 @@ def figure(learner: Learner, name: str, loss: str | None) -> float | None:
         return learner["spread"][name][0]
     if name in REST:
         found = learner.get(name) or {}
-        return found.get("mean", found.get("error", (found.get("losses") or {}).get(loss)))
+        known = (found.get("mean"), found.get("error"), (found.get("losses") or {}).get(loss))
+        return next((v for v in known if v is not None), None)
     if name in ("regret", "bound"):
         return (learner["regret"] or {}).get("value" if name == "regret" else name)
     if name == "loss":
@@ -104,16 +105,11 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
     def count(name: str) -> Callable[[Learner], str]:
         return lambda learner: amount(figure(learner, name, loss))
 
-    def holdout_loss(learner: Learner) -> float | None:
-        held = learner.get("holdout") or {}
-        return (held.get("losses") or {}).get(loss) if held.get("error") is None else None
+    shares = any(learner["error"] is not None for learner in learners)
 
-    def rest(name: str) -> Callable[[Learner], str]:
-        def shown(learner: Learner) -> str:
-            found = figure(learner, name, loss)
-            return percent(found) + " %" if found is not None and learner["error"] is not None else amount(found)
-
-        return shown
+    def rest(name: str, head: str) -> Column:
+        form = percent if shares else amount
+        return Column(name, f"{head} {'%' if shares else 'loss'}", value(name), lambda learner: form(value(name)(learner)), 8)
 
     def plain(name: str, head: str, weight: int) -> Column:
         return Column(name, head, value(name), count(name), weight)
@@ -121,12 +117,8 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
     found = [
         plain("mistakes", "mistakes", 4),
         Column("error", "error %", value("error"), lambda learner: with_spread(learner, "error", percent), 9),
-        *(
-            Column(name, head, value(name), rest(name), 8)
-            for name, head in zip(REST, ("hold-out", "validation", "folds"), strict=True)
-        ),
+        *(rest(name, head) for name, head in zip(REST, ("hold-out", "validation", "folds"), strict=True)),
         Column("loss", f"{loss} loss", value("loss"), lambda learner: with_spread(learner, "loss", amount, value("loss")), 7),
-        Column("holdout_loss", "hold-out loss", holdout_loss, lambda learner: amount(holdout_loss(learner)), 7),
         Column("p_value", "p", p_value, lambda learner: amount(p_value(learner), 2), 8),
         plain("auc", "AUC", 5),
         plain("rmse", "RMSE", 6),
@@ -179,7 +171,7 @@ def source(data: dict[str, Any]) -> str:
     if data.get("bytes"):
         parts.append(size(data["bytes"]))
     if data.get("seconds_reading") is not None:
-        parts.append(f"{amount(data['seconds_reading'], 3)} s reading")
+        parts.append(f"{duration(data['seconds_reading'])} reading")
     kind = f" ({data['kind']})" if data.get("kind") else ""
     return f"{data.get('name') or 'data'}{kind}: {', '.join(parts)}".rstrip(": ")
 
