@@ -4,12 +4,15 @@ import json
 import os
 import threading
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 import noregret as nr
 from noregret.core.batch import BadRow
+from noregret.core.labels import Coded
+from noregret.evaluation.training import answer
 from noregret.streams.tables import CsvReader, JsonReader, ParquetReader
 from noregret.transforms.table import Table
 
@@ -118,3 +121,108 @@ def test_a_pass_that_ends_early_leaves_no_thread(tmp_path, kind):
         list(reader.batches())
     assert not readers()
     assert sum(b.data.num_rows for b in table_file(tmp_path, kind).batches()) == 3960
+
+
+# ---- tables as people have them ----------------------------------------------------------------------------------------
+def names_and_labels(source, **options):
+    opened = nr.stream(source, **options)
+    labels = [v for b in opened.chunks() for v in (b.y.array() if isinstance(b.y, Coded) else b.y).tolist()]
+    return opened.front.table.feature_names, labels
+
+
+def test_a_header_is_known_by_the_names_in_it(tmp_path):
+    path = tmp_path / "a.csv"
+    for head, names in (("x,,y", ["x", "c1"]), ("x,y,", ["x"]), (",x,y", ["c0", "x"])):
+        cells = ["a" if name == "y" else "" if head[-1] == "," and not name else "1" for name in head.split(",")]
+        path.write_text(f"{head}\n{','.join(cells)}\n")
+        assert names_and_labels(path, target="y") == (names, ["a"])
+    path.write_text(",x,t\n0,1,a\n1,2,b\n")
+    assert names_and_labels(path, target="t") == (["c0", "x"], ["a", "b"])
+    assert [b.data.schema.names for b in nr.stream(path).reader.batches()] == [["c0", "x", "t"]], "a frame with its row numbers"
+    path.write_text("x,x,y\n1,2,a\n")
+    with pytest.raises(ValueError, match="names column 'x' twice"):
+        names_and_labels(path, target="y")
+
+
+def test_files_may_have_their_columns_in_another_order(tmp_path):
+    (tmp_path / "1.csv").write_text("x,c,y\n1,u,a\n")
+    (tmp_path / "2.csv").write_text("y,x,c\nb,2,v\n")
+    opened = nr.stream(str(tmp_path / "*.csv"), target="y")
+    rows = [dict(zip(*(a.tolist() for a in b.data.arrays[1:]))) for b in opened.chunks()]
+    assert opened.front.table.feature_names == ["x", "c=u", "c=v"]
+    assert rows == [{0: 1.0, 1: 1.0}, {0: 2.0, 2: 1.0}]
+
+
+def test_numbers_are_decimal(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n0x10,a\n0x11,b\n")
+    assert names_and_labels(path, target="y")[0] == ["x=0x10", "x=0x11"]
+
+
+@pytest.mark.parametrize("learned", [{}, {"categorical": "zip"}])
+def test_answers_read_columns_as_they_were_learned(tmp_path, learned):
+    """A column of categories may look like numbers in the file to be answered, and one of numbers like texts."""
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    first = [] if learned else ["k1,0.5,a"] * 20
+    train.write_text("\n".join(["zip,x,y", *first, *["007,1,a", "7,1,b", "12,2,a"] * 30]))
+    test.write_text("zip,x\n007,1\n7,1\n12,2\n")
+    model = nr.train(str(train), nr.Perceptron(), target="y", **learned).model
+    assert [v for said in answer(str(test), model) for v in said.y] == ["a", "b", "a"]
+    test.write_text("zip,x\n007,one\n")
+    with pytest.raises(BadRow, match="test.csv:2:2: expected a number in column 'x', found 'one'"):
+        list(answer(str(test), model))
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_negative_weights_are_bad_rows(tmp_path, kind):
+    path = tmp_path / f"w.{kind}"
+    rows = [{"x": 1.0, "y": "a", "w": 2}, {"x": 2.0, "y": "b", "w": -1}, {"x": 3.0, "y": "b", "w": 0}]
+    if kind == "parquet":
+        pa.parquet.write_table(pa.Table.from_pylist(rows), path)
+    elif kind == "jsonl":
+        path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    else:
+        path.write_text("x,y,w\n" + "".join(f"{r['x']},{r['y']},{r['w']}\n" for r in rows))
+    line = 3 if kind == "csv" else 2
+    with pytest.raises(BadRow, match=rf"w.{kind}:{line}(:3)?: expected a weight of at least 0 .* found -1"):
+        names_and_labels(path, target="y", weight="w")
+    assert names_and_labels(path, target="y", weight="w", on_bad="skip")[1] == ["a", "b"]
+    assert sum(b.data.n for b in nr.stream(path, target="y", ignore="w").chunks()) == 3
+
+
+def test_columns_to_ignore_may_hold_anything(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"x": 1, "y": "a", "l": [1, {"u": 2}]}\n{"x": 2, "y": "b", "l": 1e999, "z": "t"}\n')
+    assert names_and_labels(path, target="y", ignore="l") == (["x", "z=t"], ["a", "b"])
+    with pytest.raises(BadRow, match="a.jsonl:1: expected a number or text under 'l', found a list"):
+        names_and_labels(path, target="y")
+
+
+def test_a_target_is_texts_or_numbers(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"x": 1, "y": "a"}\n{"x": 2, "y": 1}\n')
+    with pytest.raises(TypeError, match="target 'y' holds texts in some rows and numbers in others"):
+        names_and_labels(path, target="y")
+
+
+def test_text_in_utf_16_is_named(tmp_path):
+    (tmp_path / "a.csv").write_bytes("x,y\n1,a\n".encode("utf-16"))
+    with pytest.raises(ValueError, match="a.csv: expected text in UTF-8, found UTF-16"):
+        names_and_labels(tmp_path / "a.csv", target="y")
+
+
+def test_a_directory_is_read_by_the_names_in_it(tmp_path):
+    for k in range(2):
+        (tmp_path / f"{k}.csv").write_text(f"x,y\n{k},a\n")
+    assert names_and_labels(tmp_path, target="y") == (["x"], ["a", "a"])
+
+
+def test_faults_of_arrays_name_the_file(tmp_path):
+    for arrays, said in (
+        ({"X": np.ones(3)}, "Expected 2D"),
+        ({"X": np.full((2, 1), np.nan)}, "NaN"),
+        ({"Z": np.ones(3)}, "array X"),
+    ):
+        np.savez(tmp_path / "a.npz", **arrays)
+        with pytest.raises(ValueError, match=rf"a.npz: .*{said}"):
+            list(nr.stream(tmp_path / "a.npz").chunks())

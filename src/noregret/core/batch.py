@@ -80,8 +80,8 @@ class Reader:
             raise ValueError(f"{name} can be read only once: write it to a file for more passes")
         self._passes += 1
 
-    def heed(self, table: Any) -> None:
-        """Take note of what a table needs of each row; only readers of tables do."""
+    def heed(self, table: Any, learn: bool) -> None:
+        """Take note of what a table needs of each row, to learn from it or to answer; only readers of tables do."""
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""

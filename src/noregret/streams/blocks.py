@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 22
 BOM = b"\xef\xbb\xbf"
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Block(NamedTuple):
@@ -59,11 +60,15 @@ class TableReader(Reader):
         self.required = (required,) if isinstance(required, str) else tuple(required)  # columns whose cells must be there
         self.size = total_size(self.paths)
         self.once = self.size is None  # standard input, pipes
+        self.weight: str | None = None  # a column whose numbers must not be negative
+        self.ignored: frozenset[str] = frozenset()  # columns that may hold anything
         self._found = Skipped()
 
-    def heed(self, table: Table) -> None:
-        """Read what a table needs: a row without its target or weight is then a bad row."""
-        self.required = tuple(table.needed)
+    def heed(self, table: Table, learn: bool) -> None:
+        """Read what a table needs: to learn from, a row without its target or weight is a bad row."""
+        self.required = tuple(table.needed) if learn else ()
+        self.weight = table.weight if learn else None
+        self.ignored = frozenset(table.ignored)
 
     def bad(self, bad: BadRow) -> None:
         """Stop at a bad row, or count it."""
@@ -146,6 +151,8 @@ class BlockReader(TableReader):
                 data += more
                 if not data:
                     return
+                if offset == 0 and data.startswith(UTF16):
+                    raise ValueError(f"{path}: expected text in UTF-8, found UTF-16. Convert it: iconv -f UTF-16 -t UTF-8")
                 block = Block(path, data, offset, line, final)
                 if begun:
                     rows, used = self.parse(block)

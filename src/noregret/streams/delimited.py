@@ -120,13 +120,15 @@ class CsvReader(BlockReader):
         self.quote = quote if quote is not None else "" if kind == "tsv" else '"'  # "" for none: a quote is then a character
         self.delimiter = delimiter or ("\t" if kind == "tsv" else None)
         self.text = (text,) if isinstance(text, str) else tuple(text)
+        self.numbers: tuple[str, ...] = ()  # columns whose cells must be numbers
+        self.named: set[str] = set()  # columns that are named somewhere: a row that holds one is the header
         self.columns: list[str] = []
         self.kinds: dict[str, str] = {}  # integer, number or text, once decided
 
-    def heed(self, table: Table) -> None:
-        """Keep what a table reads as categories or text as it is written, too."""
-        super().heed(table)
-        self.text = tuple(table.as_written)
+    def heed(self, table: Table, learn: bool) -> None:
+        """Keep what a table reads as categories or text as it is written, too; and know a header by the names in it."""
+        super().heed(table, learn)
+        self.text, self.numbers, self.named = tuple(table.as_written), tuple(table.as_numbers), table.named
 
     def known(self) -> Position:
         """Return the columns and their kinds."""
@@ -154,17 +156,18 @@ class CsvReader(BlockReader):
         rows = csv.reader(io.StringIO(head, newline=""), delimiter=self.delimiter, skipinitialspace=True, **how)
         cells, *more = [[c.strip() for c in row] for row in rows if row]
         if self.header is None:
-            self.header = is_header(cells, more)
-        names = cells if self.header else [f"c{j}" for j in range(len(cells))]
-        if self.columns and names != self.columns:
+            self.header = not self.named.isdisjoint(cells) or is_header(cells, more)
+        names = [(self.header and cell) or f"c{j}" for j, cell in enumerate(cells)]
+        if self.columns and set(names) != set(self.columns):
             raise ValueError(
                 f"{block.path} has other columns than the first file: expected {', '.join(self.columns)}; found {', '.join(names)}"
             )
-        if len(set(names)) < len(names) or not all(names):
-            twice = next((n for n in names if names.count(n) > 1), "")
-            raise ValueError(f"{block.path}: the header names column {twice!r} twice, or not at all; name each column once")
+        if len(set(names)) < len(names):
+            twice = next(n for n in names if names.count(n) > 1)
+            raise ValueError(f"{block.path}: the header names column {twice!r} twice; name each column once")
         self.columns = names
-        self.kinds.update({n: "text" for n in self.text if n in names})
+        for kind, known in (("number", self.numbers), ("text", self.text)):
+            self.kinds.update({n: kind for n in known if n in names})
         return skip + int(starts[first + 1] if self.header else starts[first])
 
     def parse(self, block: Block) -> Parsed:
@@ -243,6 +246,9 @@ class CsvReader(BlockReader):
             values = column.to_numpy()
             for k in np.flatnonzero(np.isinf(values)).tolist():
                 faults.setdefault(int(records[k]), (j + 1, f"a finite number in column {name!r}", str(values[k])))
+            if name == self.weight:
+                for k in np.flatnonzero(values < 0.0).tolist():
+                    faults.setdefault(int(records[k]), (j + 1, f"a weight of at least 0 in column {name!r}", f"{values[k]:g}"))
         if name in self.required and column.null_count:
             for k in np.flatnonzero(column.is_null().to_numpy()).tolist():
                 faults.setdefault(int(records[k]), (j + 1, f"a value in column {name!r}", "none"))
@@ -296,7 +302,11 @@ class CsvReader(BlockReader):
                 continue
             column = table.column(j).combine_chunks()
             for k in not_numbers(column, 0):
-                hint = "a number" if name in self.required else "a number, or declare the column categorical or text,"
+                hint = (
+                    "a number"
+                    if name in self.required or name in self.numbers
+                    else "a number, or declare the column categorical or text,"
+                )
                 yield k, j + 1, f"{hint} in column {name!r}", repr(column[k].as_py())
 
 
@@ -329,11 +339,13 @@ def kind_of(column: Any) -> str | None:
     column = column.drop_null()
     if len(column) == 0:
         return None
-    for kind, type_ in (("integer", pa.int64()), ("number", pa.float64())):
-        try:
-            column.cast(type_)
-        except pa.ArrowInvalid:
-            continue
+    kind = None
+    with contextlib.suppress(pa.ArrowInvalid):
+        column.cast(pa.float64())  # first: 0x10 is whole to Arrow, but no number
+        kind = "number"
+        column.cast(pa.int64())
+        kind = "integer"
+    if kind is not None:
         return kind
     numbers = pc.match_substring_regex(column, f"^{NUMERIC.pattern}$")
     return "number" if pc.mean(numbers).as_py() >= MOSTLY else "text"
@@ -379,7 +391,12 @@ def is_text(data: bytes) -> bool:
 
 
 def is_header(cells: list[str], more: list[list[str]]) -> bool:
-    """Return whether a first row looks like names: all different, short, none a number or missing, none met again below."""
+    """Return whether a first row looks like names: all different, short, none a number or missing, none met again below.
+
+    The first may be empty: so frames are written whose rows are numbered.
+    """
+    if len(cells) > 1 and not cells[0] and all(row and NUMERIC.fullmatch(row[0]) for row in more):
+        cells = ["row", *cells[1:]]
     if len(set(cells)) < len(cells) or any(c in MISSING or NUMERIC.fullmatch(c) or len(c) > LONGEST_NAME for c in cells):
         return False
     return not any(row[j] == c for row in more for j, c in enumerate(cells) if j < len(row))

@@ -16,6 +16,8 @@ from ..core.labels import some
 from ..transforms.front import Front
 from ..transforms.scale import Normalize, Scale
 from ..transforms.table import Table
+from .source import STDIN, expand, is_regular, open_bytes
+from .source import SUFFIXES as PACKED
 
 ROLES = tuple(k for k in inspect.signature(Table).parameters if k != "hash_bits")
 
@@ -49,8 +51,8 @@ class Stream:
         """Yield batches whose data are Rows. A front given goes on learning, or with learn=False stays as it is."""
         if front is None and self.front is not None:
             front = self.front = self.front.fresh()
-        if learn and front is not None and front.table is not None:
-            self.reader.heed(front.table)
+        if front is not None and front.table is not None:
+            self.reader.heed(front.table, learn)
         for batch in self.reader.batches(position):
             yield batch if front is None else front.batch(batch, learn)
 
@@ -191,22 +193,25 @@ def is_path(source: Any) -> bool:
 
 def known_format(source: Any) -> str:
     """Return the format of files by the name of the first, or by how it begins."""
-    from .source import STDIN, expand, is_regular, open_bytes
-
     if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
-        return "parquet"
+        inside = [SUFFIXES.get(ending(path), "") for path in expand(source, "*")]
+        return "parquet" if "parquet" in inside else next(filter(None, inside), "parquet")
     paths = expand(source)
-    name = os.path.basename(paths[0])
-    for suffix in (".gz", ".zst", ".zstd", ".bz2"):
-        name = name.removesuffix(suffix)
-    ending = name.rpartition(".")[2].lower() if "." in name else ""
-    if ending in SUFFIXES:
-        return SUFFIXES[ending]
+    if ending(paths[0]) in SUFFIXES:
+        return SUFFIXES[ending(paths[0])]
     if not is_regular(paths[0]):  # what is read to tell its format would be lost
         what = "standard input" if paths[0] == STDIN else f"the pipe {paths[0]}"
         raise ValueError(f"{what} has no name to tell its format: give one of {', '.join(FORMATS)}")
     with open_bytes(paths[0]) as f:
         return sniffed(f.read(1 << 16), paths[0])
+
+
+def ending(path: str) -> str:
+    """Return how the name of a file ends, packing apart."""
+    name = os.path.basename(path).lower()
+    for suffix in PACKED:
+        name = name.removesuffix(suffix)
+    return name.rpartition(".")[2] if "." in name else ""
 
 
 def sniffed(head: bytes, path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -39,14 +39,17 @@ class JsonReader(BlockReader):
         data = block.data[:end]
         if not data.strip():
             return Parsed(None, end)
-        rows = fast_json(data)
+        rows = fast_json(data, self.ignored)
         if rows is None or self._lacking(rows):
             rows = self._slowly(block, data)
         return Parsed(rows, end)
 
     def _lacking(self, rows: Any) -> bool:
-        """Return whether cells that must be there are missing."""
-        return any(n not in rows.schema.names or rows.column(n).null_count for n in self.required)
+        """Return whether cells that must be there are missing, or a weight is negative."""
+        import pyarrow.compute as pc
+
+        missing = any(n not in rows.schema.names or rows.column(n).null_count for n in self.required)
+        return missing or (self.weight is not None and (pc.min(rows.column(self.weight)).as_py() or 0) < 0)
 
     def _slowly(self, block: Block, data: bytes) -> Any:
         """Parse line by line, and say which line is bad."""
@@ -64,12 +67,14 @@ class JsonReader(BlockReader):
         try:
             x = json.loads(line)
         except json.JSONDecodeError as e:
-            raise BadRow(path, number, e.colno, "a JSON object", f"{e.msg}: {line[:60].decode('utf-8', 'replace')!r}") from None
+            raise BadRow(
+                path, number, e.colno, "a JSON object on one line", f"{e.msg}: {line[:60].decode('utf-8', 'replace')!r}"
+            ) from None
         except UnicodeDecodeError:
             raise BadRow(path, number, None, "text in UTF-8", "bytes of another encoding") from None
         if not isinstance(x, dict):
-            raise BadRow(path, number, 1, "a JSON object", f"a {type(x).__name__}")
-        cells = dict(flat(x))
+            raise BadRow(path, number, 1, "a JSON object on one line", f"a {type(x).__name__}")
+        cells = dict(flat({k: v for k, v in x.items() if k not in self.ignored}))
         for name, v in cells.items():
             if isinstance(v, list):
                 raise BadRow(path, number, None, f"a number or text under {name!r}", "a list")
@@ -78,6 +83,9 @@ class JsonReader(BlockReader):
         for name in self.required:
             if cells.get(name) is None:
                 raise BadRow(path, number, None, f"a value under {name!r}", "none")
+        weight = cells.get(self.weight, 1.0) if self.weight is not None else 1.0
+        if not isinstance(weight, (int, float)) or weight < 0:
+            raise BadRow(path, number, None, f"a weight of at least 0 under {self.weight!r}", repr(weight))
         return cells
 
 
@@ -91,8 +99,8 @@ def object_lines(data: bytes) -> int | None:
     return len(lines) if all(line[0] == 123 and line[-1] == 125 for line in lines) else None
 
 
-def fast_json(data: bytes) -> Any:
-    """Return lines of JSON as a record batch, None where they are mixed or bad."""
+def fast_json(data: bytes, ignored: Iterable[str] = ()) -> Any:
+    """Return lines of JSON as a record batch without the columns to ignore, None where they are mixed or bad."""
     import pyarrow as pa
     import pyarrow.json
 
@@ -109,6 +117,7 @@ def fast_json(data: bytes) -> Any:
         table = read([])
         dates = [f.name for f in table.schema if pa.types.is_timestamp(f.type)]
         table = read(dates) if dates else table  # a text stays as it is written
+        table = table.drop_columns([n for n in table.column_names if n in ignored])
         while any(pa.types.is_struct(f.type) for f in table.schema):
             table = table.flatten()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -202,7 +211,9 @@ class ParquetReader(TableReader):
                 yield part, (k + done / n) / len(groups)
 
     def _kept(self, record: Any, path: str, row: int) -> Any:
-        """Leave out rows without the cells that must be there."""
+        """Leave out rows without the cells that must be there, or with a negative weight."""
+        import pyarrow.compute as pc
+
         keep = np.ones(record.num_rows, bool)
         for name in self.required:
             if name in record.schema.names and record.column(name).null_count:
@@ -210,6 +221,11 @@ class ParquetReader(TableReader):
                 for i in np.flatnonzero(missing & keep).tolist():
                     self.bad(BadRow(path, row + i + 1, None, f"a value in column {name!r}", "none"))
                 keep &= ~missing
+        if self.weight in record.schema.names:
+            weights = pc.fill_null(record.column(self.weight), 1)
+            for i in np.flatnonzero(pc.less(weights, 0).to_numpy(zero_copy_only=False) & keep).tolist():
+                self.bad(BadRow(path, row + i + 1, None, f"a weight of at least 0 in column {self.weight!r}", str(weights[i])))
+                keep[i] = False
         return record if keep.all() else record.filter(keep)
 
 

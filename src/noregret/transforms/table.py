@@ -312,8 +312,23 @@ class Table(Step):
     # ---- for readers ---------------------------------------------------------------------------------------------------
     @property
     def as_written(self) -> list[str]:
-        """Columns declared categories or text: readers keep them as they are written, 007 and not 7."""
-        return [*listed(self.categorical), *listed(self.text)]
+        """Columns known as categories or text: readers keep them as they are written, 007 and not 7."""
+        return [name for name, role in {**self._columns, **self._roles}.items() if role != NUMBER]
+
+    @property
+    def as_numbers(self) -> list[str]:
+        """Columns known as numbers: what is no number there is a bad row."""
+        return [name for name, role in {**self._columns, **self._roles}.items() if role == NUMBER]
+
+    @property
+    def ignored(self) -> list[str]:
+        """Columns that may hold anything."""
+        return list(listed(self.ignore))
+
+    @property
+    def named(self) -> set[str]:
+        """All columns known by name."""
+        return {*self._reserved, *self._roles, *self._columns, *(n for c in self._crosses for n in c), *self.ignored}
 
     @property
     def needed(self) -> list[str]:
