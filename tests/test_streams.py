@@ -13,6 +13,7 @@ import noregret as nr
 from noregret.core.batch import BadRow
 from noregret.core.labels import Coded
 from noregret.evaluation.training import answer
+from noregret.streams.arff import ArffReader
 from noregret.streams.tables import CsvReader, JsonReader, ParquetReader
 from noregret.transforms.table import Table
 
@@ -226,3 +227,22 @@ def test_faults_of_arrays_name_the_file(tmp_path):
         np.savez(tmp_path / "a.npz", **arrays)
         with pytest.raises(ValueError, match=rf"a.npz: .*{said}"):
             list(nr.stream(tmp_path / "a.npz").chunks())
+
+
+def test_arff_with_both_kinds_of_quotes(tmp_path):
+    path = tmp_path / "a.arff"
+    path.write_text(
+        "@relation 'r s'\n@attribute 'a b' string\n@attribute n numeric\n@attribute y {'it\\'s', \"b c\", d}\n@data\n"
+        "\"x, 'y' z\", 1, 'it\\'s'\n'p, \"q\"', 2, \"b c\"\n\"don't\", 3,d\n"
+        'it\'s, 4, "d"\n\'two\nlines\', 5, d\n% "no" \'row\n"ü ""u""",6,d\n'
+    )
+    for block in (16, 64, 1 << 20):
+        rows = [tuple(r.values()) for b in ArffReader(path, block=block).batches() for r in b.data.to_pylist()]
+        assert rows == [
+            ("x, 'y' z", 1.0, "it's"),
+            ('p, "q"', 2.0, "b c"),
+            ("don't", 3.0, "d"),
+            ("it's", 4.0, "d"),
+            ("two\nlines", 5.0, "d"),
+            ('ü "u"', 6.0, "d"),
+        ]

@@ -31,7 +31,7 @@ LONGEST_NAME = 100  # characters; a longer cell is no name of a column
 LONGEST = 1 << 24  # bytes; a quote that does not close within this was no quote
 
 
-def scan_records(data: Any, delimiter: Any, quote: Any, escape: Any, final: Any, starts: Any, fields: Any) -> Any:
+def scan_records(data: Any, delimiter: Any, quote: Any, other: Any, escape: Any, final: Any, starts: Any, fields: Any) -> Any:
     """Find the records of a block: where each begins and how many cells it has, 0 for a blank line and -1 where a quote never
     closes (the record is then one line). Return how many there are; starts[that] is where they end.
     """
@@ -39,7 +39,7 @@ def scan_records(data: Any, delimiter: Any, quote: Any, escape: Any, final: Any,
     records, begin = 0, 0
     while begin < n:
         at, cells, line_end = begin, 1, -1
-        fresh, quoted = True, False
+        fresh, quoted, closing = True, False, quote
         while at < n:
             b = data[at]
             if b == 10 and line_end < 0:
@@ -47,18 +47,19 @@ def scan_records(data: Any, delimiter: Any, quote: Any, escape: Any, final: Any,
             if b == escape:
                 at += 1
             elif quoted:
-                if b == quote:
-                    if at + 1 < n and data[at + 1] == quote:
+                if b == closing:
+                    if at + 1 < n and data[at + 1] == closing:
                         at += 1
                     else:
                         quoted = False
             elif b == 10:
                 break
-            elif b == quote and fresh:
-                quoted = True
+            elif fresh and b in (quote, other):
+                quoted, closing = True, b
             elif b == delimiter:
                 cells += 1
-            fresh = b == delimiter and not quoted
+            blank = fresh and escape >= 0 and b in (32, 9)  # in ARFF, a quote may come after space
+            fresh = (b == delimiter or blank) and not quoted
             at += 1
         if at >= n and not final and not (quoted and n - begin > LONGEST):
             break
@@ -80,13 +81,14 @@ def _scanner(interpreting: bool) -> Any:
 
 
 def scanned(data: bytes, delimiter: str, quote: str, final: bool, escape: str | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the whole records of a block begin (and end), and how many cells each has."""
+    """Return where the whole records of a block begin (and end), and how many cells each has. There may be two kinds of quotes."""
     room = data.count(b"\n") + 2
     starts, fields = np.zeros(room, np.int64), np.zeros(room, np.int64)
     n = _scanner(engine.interpreting())(
         np.frombuffer(data, np.uint8),
         ord(delimiter),
-        ord(quote) if quote else -1,
+        ord(quote[0]) if quote else -1,
+        ord(quote[-1]) if quote else -1,
         ord(escape) if escape else -1,
         final,
         starts,
@@ -100,6 +102,7 @@ class CsvReader(BlockReader):
 
     escape: str | None = None  # what comes after it is no quote
     comment: bytes = b""  # a record that begins with it is left out
+    quotes: str = ""  # two kinds of quotes, where both may be met
 
     def __init__(
         self,
@@ -173,7 +176,7 @@ class CsvReader(BlockReader):
     def parse(self, block: Block) -> Parsed:
         """Parse the whole records of a block."""
         assert self.delimiter is not None
-        starts, fields = scanned(block.data, self.delimiter, self.quote, block.final, self.escape)
+        starts, fields = scanned(block.data, self.delimiter, self.quotes or self.quote, block.final, self.escape)
         if len(fields) == 0:
             return Parsed(None, 0)
         if self.comment:
@@ -192,11 +195,15 @@ class CsvReader(BlockReader):
             self.bad(BadRow(block.path, block.line + block.data.count(b"\n", 0, int(starts[r])), column, expected, found))
         return Parsed(rows, int(starts[-1]))
 
+    def plain(self, data: bytes) -> bytes:
+        """Return records with one kind of quotes."""
+        return data
+
     def _rows(self, block: Block, starts: np.ndarray, records: np.ndarray, faults: dict[int, Any]) -> Any:
         """Return the rows of some records; None when more of them have faults, which are added."""
         import pyarrow as pa
 
-        data = joined(block.data, starts, records)
+        data = self.plain(joined(block.data, starts, records))
         faulty = len(faults)
         try:
             table = self._decided(data)
@@ -231,7 +238,7 @@ class CsvReader(BlockReader):
         import pyarrow as pa
 
         try:
-            if self._read(joined(block.data, starts, records), {}).num_rows == len(records):
+            if self._read(self.plain(joined(block.data, starts, records)), {}).num_rows == len(records):
                 return []
         except pa.ArrowInvalid:
             pass

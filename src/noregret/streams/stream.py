@@ -112,6 +112,11 @@ def stream(
     For tables: `target`, `weight`, `id` and `time` name columns; `numeric`, `categorical`, `text` and `ignore` say what the others
     are (by default numbers are numeric and text is a category), `cross` adds products of columns, `ngrams` runs of words.
     `hash_bits` folds features into 2^hash_bits places, `scale` standardises them as they come, `normalize` brings rows to length 1.
+
+    >>> import noregret as nr
+    >>> opened = nr.stream("synthetic:sea?n=10000")
+    >>> [batch.data.n for batch in opened.chunks()]
+    [4096, 4096, 1808]
     """
     if isinstance(source, Stream):
         return source
