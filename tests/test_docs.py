@@ -108,7 +108,7 @@ def test_the_runner_reads_what_a_page_shows():
 def test_commands_in_pages(path, tmp_path):
     bin_directory = os.path.dirname(sys.executable)
     settings = {"PATH": f"{bin_directory}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "80", "PYTHONUTF8": "1", "TERM": "dumb"}
-    settings |= {k: "" for k in ("NOREGRET_PLUGINS", "NOREGRET_DEBUG")}
+    settings |= dict.fromkeys(("NOREGRET_PLUGINS", "NOREGRET_DEBUG"), "")
     for command, code, expected in commands(path.read_text("utf-8")):
         done = subprocess.run(
             ["bash", "-c", command],

@@ -105,7 +105,15 @@ class Hash(Part):
 def pipeline(*steps: Any) -> Pipeline:
     """Return a pipeline: a Table or parts of one (Text, Category, Cross, Hash, ...), Scale, Normalize, and last a learner.
 
-    >>> pipeline(Text("body"), Category("country"), Scale(), PA1(C=0.1))
+    Parts are folded into one Table. The result is a learner: it learns, answers, saves and merges as one.
+
+    >>> import noregret as nr
+    >>> m = nr.pipeline(nr.Text("body"), nr.Category("country"), nr.Scale(), nr.PA1(C=0.1))
+    >>> m.learn_one({"body": "free money now", "country": "DE", "age": 30}, "spam")
+    >>> m.learn_one({"body": "lunch at noon", "country": "FR"}, "ham")
+    'spam'
+    >>> m.predict_one({"body": "free lunch money"})
+    'spam'
     """
     parts = [s for s in steps if isinstance(s, Part)]
     if not parts:

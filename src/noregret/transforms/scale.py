@@ -101,6 +101,14 @@ class Scale(Step):
     are centred. Other sparse rows are not, so that zeros stay zeros: a feature is divided by the root mean square of its stored
     entries so far. `center` decides otherwise. A feature that hardly differs from its mean, or uncentred from 0 (by at most
     `floor`), becomes 0 when centred and stays itself when not.
+
+    Centred, x becomes (x - mean_t) / sd_t: the mean and standard deviation of the t values so far, x among them (Welford 1962), the
+    sum of squares divided by t. When predicting nothing is counted.
+
+    >>> import noregret as nr
+    >>> m = nr.pipeline(nr.Scale(), nr.PA1Regressor())
+    >>> m.learn_many([[1.0], [3.0], [1001.0]], [0.0, 1.0, 2.0]).shape
+    (3,)
     """
 
     def __init__(self, center: bool | None = None, floor: float = 1e-12) -> None:
@@ -196,7 +204,12 @@ class Scale(Step):
 
 
 class Normalize(Step):
-    """Bring each row to length 1 in a norm: l2, l1 or max. Rows of zeros stay."""
+    """Bring each row to length 1 in a norm: l2, l1 or max. Rows of zeros stay.
+
+    >>> import noregret as nr
+    >>> nr.pipeline(nr.Normalize("l1"), nr.PA1())
+    pipeline(Normalize(norm='l1'), PA1())
+    """
 
     def __init__(self, norm: str = "l2") -> None:
         if norm not in NORMS:

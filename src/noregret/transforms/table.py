@@ -69,6 +69,12 @@ class Table(Step):
 
     Features are numbered by first appearance. With `hash_bits` a name is folded into 2^hash_bits numbers instead, and at most
     `names` names are remembered, to be read and to count collisions.
+
+    >>> import noregret as nr
+    >>> table = nr.Table(text="body", cross="country,age")
+    >>> rows = table.rows([{"country": "DE", "age": 34, "body": "Free money, free!"}], learn=True)
+    >>> table.feature_names, rows.arrays[2].tolist()
+    (['country=DE', 'age', 'body:free', 'body:money', 'country=DE&age'], [1.0, 34.0, 2.0, 1.0, 34.0])
     """
 
     def __init__(
