@@ -588,3 +588,28 @@ def test_completion():
     assert completed("evaluate", "--model", "ogd", "--loss", "sq") == ["squared_hinge"]
     assert completed("cite", "winn") == ["winnow"]
     assert completed("evaluate", "--model", "nothing", "--sc") == ["--scale"]
+
+
+# ---- mistakes of a user ----------------------------------------------------------------------------------------------
+def test_a_model_is_no_source(here):
+    run("train", LINEAR, "-m", "pa1", "--save", "m.nr", "--quiet")
+    for args in (["evaluate", "m.nr", "-m", "pa1"], ["predict", "m.nr", "--model-file", "m.nr"], ["convert", "m.nr", "m.csv"]):
+        assert "m.nr is a model of noregret" in refused(*args)
+
+
+def test_an_unknown_figure_is_refused_before_the_work(here):
+    assert "did you mean 'error'" in refused("compare", "there-is-no-such-file.svm", "--sort", "eror")
+    run("compare", LINEAR, "-m", "pa1,ogd", "--no-regret", "--sort", "squared_hinge")
+
+
+def test_drafts_are_not_what_an_error_is_about(here):
+    run("train", LINEAR, "-m", "pa1", "--save", "m.nr", "--quiet")
+    said = refused("predict", LINEAR, "--model-file", "m.nr", "--output", "nowhere/answers", code=1)
+    assert said == "Error: nowhere/answers: No such file or directory\n"
+
+
+def test_one_class_learners_on_the_command_line(here):
+    found = json.loads(run("evaluate", LINEAR, "-m", "pa_uniclass", "--json").stdout)
+    assert found["examples"] == 600
+    assert found["losses"].keys() == {"outside"}
+    assert found["confusion"]["labels"] == [-1, 1]

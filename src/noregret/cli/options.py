@@ -117,7 +117,20 @@ def source_argument(command: Any) -> Any:
 
 def source_of(given: tuple[str, ...]) -> Any:
     """Return what the library calls a source: one name, or a list."""
+    for name in given:
+        if is_model(name):
+            raise click.UsageError(f"{name} is a model of noregret, not a source of rows: noregret inspect shows it")
     return given[0] if len(given) == 1 else list(given)
+
+
+def is_model(name: str) -> bool:
+    """Return whether a file is one that `train` saved."""
+    try:
+        with open(name, "rb") as file:
+            head = file.read(256)
+    except (OSError, ValueError):
+        return False
+    return head[8:9] == b"{" and b'"noregret":' in head
 
 
 def given(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -137,6 +150,18 @@ def reading(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # ---- how a study is watched ------------------------------------------------------------------------------------------
+def figure(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the name of a figure, refused if no report has it."""
+    if value is not None:
+        from ..evaluation.summary import known_figure
+
+        try:
+            known_figure(value)
+        except ValueError as e:
+            raise click.BadParameter(str(e), ctx, param) from None
+    return value
+
+
 watching_options, WATCHING = group(
     "Watching",
     one("--window", type=click.IntRange(1), metavar="ROWS", help="Also measure over a sliding window."),
@@ -171,7 +196,12 @@ watching_options, WATCHING = group(
         type=click.FloatRange(0, min_open=True),
         help="How well the comparator is found.  [default: 0.001]",
     ),
-    one("--sort", metavar="FIGURE", help="Figure that orders the learners: error, loss, regret, auc, examples_per_second, ..."),
+    one(
+        "--sort",
+        metavar="FIGURE",
+        callback=figure,
+        help="Figure that orders the learners: error, loss, regret, auc, examples_per_second, ...",
+    ),
 )
 
 

@@ -53,7 +53,7 @@ def command(
 
     \b
     noregret predict new.svm --model-file spam.nr
-    noregret predict new.csv --model-file spam.nr --id key --scores --as csv --output answers.csv
+    noregret predict new.csv --model-file spam.nr --id key --scores --as csv
     """  # noqa: D301  click reads the mark
     from ..core.model_file import load
     from ..evaluation.training import answer, opening

@@ -26,7 +26,14 @@ from .progress import following, watching
 @source_argument
 @learners.model_option(required=True)
 @plugin_option
-@click.option("--folds", cls=Option, group="Options", type=click.IntRange(2), help="Choose by cross-validation in so many blocks.")
+@click.option(
+    "--folds",
+    cls=Option,
+    group="Options",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Choose by cross-validation in so many blocks.",
+)
 @click.option(
     "--validation",
     cls=Option,

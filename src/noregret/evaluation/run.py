@@ -251,7 +251,7 @@ def suited(y: Any, learner: Learner) -> Any:
     if learner.task == "one_class":
         return None if y is None else marks(y, learner.name)
     if y is None:
-        raise ValueError("the source has no labels: name the column with target, or use predict")
+        raise ValueError("the source has no labels: name their column (target, --target), or use predict")
     if learner.task != "classification":
         if isinstance(y, Coded):
             raise ValueError(f"{learner.name} needs numbers for targets, and these are names such as {y.values[0]!r}")

@@ -170,7 +170,7 @@ def source(data: dict[str, Any]) -> str:
         parts.append(plural(len(classes) if isinstance(classes, list) else classes, "class"))
     if data.get("bytes"):
         parts.append(size(data["bytes"]))
-    if data.get("seconds_reading") is not None:
+    if data.get("seconds_reading"):
         parts.append(f"{duration(data['seconds_reading'])} reading")
     kind = f" ({data['kind']})" if data.get("kind") else ""
     return f"{data.get('name') or 'data'}{kind}: {', '.join(parts)}".rstrip(": ")
