@@ -246,3 +246,12 @@ def test_arff_with_both_kinds_of_quotes(tmp_path):
             ("two\nlines", 5.0, "d"),
             ('ü "u"', 6.0, "d"),
         ]
+
+
+def test_whole_numbers_keep_all_their_digits(tmp_path):
+    path = tmp_path / "a.csv"
+    ids = [9007199254740993 + k for k in range(40)]
+    path.write_text("key,n,y\n" + "".join(f"{i},{'0.5' if k > 20 else k},a\n" for k, i in enumerate(ids)))
+    for block in (64, 1 << 20):
+        opened = nr.stream(CsvReader(path, block=block), target="y", id="key")
+        assert [i for b in opened.chunks() for i in b.ids] == ids

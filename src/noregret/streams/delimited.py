@@ -124,6 +124,7 @@ class CsvReader(BlockReader):
         self.delimiter = delimiter or ("\t" if kind == "tsv" else None)
         self.text = (text,) if isinstance(text, str) else tuple(text)
         self.numbers: tuple[str, ...] = ()  # columns whose cells must be numbers
+        self._real: set[str] = set()  # columns of whole numbers that had fractions in a later block
         self.named: set[str] = set()  # columns that are named somewhere: a row that holds one is the header
         self.columns: list[str] = []
         self.kinds: dict[str, str] = {}  # integer, number or text, once decided
@@ -140,6 +141,7 @@ class CsvReader(BlockReader):
     def remember(self, position: Position) -> None:
         """Take them back, or begin without any."""
         self.columns, self.kinds = list(position.get("columns", ())), dict(position.get("kinds", {}))
+        self._real = set()
         if "columns" in position:
             self.header, self.delimiter = position["header"], position["delimiter"]
 
@@ -251,7 +253,7 @@ class CsvReader(BlockReader):
         """Note infinite numbers, and missing cells where there must be some."""
         if self.kinds.get(name) in ("integer", "number"):
             values = column.to_numpy()
-            for k in np.flatnonzero(np.isinf(values)).tolist():
+            for k in np.flatnonzero(np.isinf(values)).tolist() if values.dtype.kind == "f" else ():
                 faults.setdefault(int(records[k]), (j + 1, f"a finite number in column {name!r}", str(values[k])))
             if name == self.weight:
                 for k in np.flatnonzero(values < 0.0).tolist():
@@ -264,18 +266,30 @@ class CsvReader(BlockReader):
         """Return the cells of records as columns of numbers and texts."""
         import pyarrow as pa
 
-        numeric = {n for n in self.columns if kinds.get(n) in ("integer", "number")}
+        types = {"integer": pa.int64(), "number": pa.float64()}
+        wanted = {n: types.get(kinds.get(n, "text"), pa.string()) for n in self.columns}
         try:
-            table = self._cells(data, numeric)
-        except pa.ArrowInvalid:  # some space around numbers is none to this parser
-            table = self._cells(data, set())
+            table = self._cells(data, wanted | dict.fromkeys(self._real & wanted.keys(), pa.float64()))
+        except pa.ArrowInvalid:  # fractions among whole numbers; and some space around numbers is none to this parser
+            table = self._cells(data, dict.fromkeys(self.columns, pa.string()))
         for j, name in enumerate(self.columns):
             if pa.types.is_string(table.schema.field(j).type):
-                column = trimmed(table.column(j))
-                table = table.set_column(j, name, column.cast(pa.float64()) if name in numeric else column)
+                table = table.set_column(j, name, self._as(name, trimmed(table.column(j)), wanted[name]))
         return table
 
-    def _cells(self, data: bytes, numeric: set[str]) -> Any:
+    def _as(self, name: str, column: Any, type_: Any) -> Any:
+        """Return texts as what they are to be; whole numbers as real ones from where fractions come."""
+        import pyarrow as pa
+
+        if pa.types.is_int64(type_):
+            try:
+                return column.cast(type_)
+            except pa.ArrowInvalid:
+                type_ = pa.float64()
+                self._real.add(name)
+        return column if pa.types.is_string(type_) else column.cast(type_)
+
+    def _cells(self, data: bytes, types: dict[str, Any]) -> Any:
         """Return the cells of records as they are, or as numbers."""
         import pyarrow as pa
         import pyarrow.csv
@@ -290,7 +304,7 @@ class CsvReader(BlockReader):
                 newlines_in_values=bool(self.quote) and self.quote.encode() in data,
             ),
             convert_options=pyarrow.csv.ConvertOptions(
-                column_types={n: pa.float64() if n in numeric else pa.string() for n in self.columns},
+                column_types=types,
                 null_values=[*MISSING, *(f" {m}" for m in MISSING)],
                 strings_can_be_null=True,
             ),
@@ -343,7 +357,8 @@ def kind_of(column: Any) -> str | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = column.drop_null()
+    counts = pc.value_counts(column.drop_null())  # a cast that fails is slow: each cell makes a message
+    column = counts.field("values")
     if len(column) == 0:
         return None
     kind = None
@@ -355,7 +370,8 @@ def kind_of(column: Any) -> str | None:
     if kind is not None:
         return kind
     numbers = pc.match_substring_regex(column, f"^{NUMERIC.pattern}$")
-    return "number" if pc.mean(numbers).as_py() >= MOSTLY else "text"
+    met = counts.field("counts")
+    return "number" if (pc.sum(met.filter(numbers)).as_py() or 0) >= MOSTLY * pc.sum(met).as_py() else "text"
 
 
 def not_numbers(column: Any, before: int) -> list[int]:
@@ -381,7 +397,7 @@ def record_batch(table: Any, kinds: dict[str, str]) -> Any:
         column = table.column(name).combine_chunks()
         if name not in kinds:
             column = pa.nulls(len(column))
-        elif kinds[name] == "integer":
+        elif kinds[name] == "integer" and not pa.types.is_integer(column.type):
             with contextlib.suppress(pa.ArrowInvalid):  # a later block has fractions
                 column = column.cast(pa.int64())
         columns.append(column)
