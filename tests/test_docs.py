@@ -12,13 +12,19 @@ import subprocess
 import sys
 
 import click
+import numpy as np
 import pytest
 
 import noregret as nr
 from noregret import families
 from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
+from noregret.evaluation.drift import DETECTORS
+from noregret.evaluation.report import KEYS
+from noregret.evaluation.run import ACTIONS
 from noregret.registry import load_all
+from noregret.streams.stream import SUFFIXES
+from noregret.streams.synthetic import COMMON, SOURCES
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -95,13 +101,15 @@ def commands(text):
         yield "\n".join(lines), int(code[1]) if code else 0, "\n".join(expected).strip()
 
 
-PROGRESS = re.compile(r"^[\d,]+ rows?, (\d+ %, )?\d+ s, .*\n", re.M)  # lines that come when a machine is slow
+# Lines that come when a machine is slow.
+PROGRESS = re.compile(r"^([\d,]+ rows?, (\d+ %, )?\d+ s, |regret: step ).*\n", re.M)
 
 
 def test_the_runner_reads_what_a_page_shows():
     page = "x\n```console\n$ cat > a <<E\n> 1\n> E\n$ false  # exit 1\nno\n...\n\n$ true\n```\n"
     assert list(commands(page)) == [("cat > a <<E\n1\nE", 0, ""), ("false  # exit 1", 1, "no\n..."), ("true", 0, "")]
-    assert PROGRESS.sub("", "5,304,320 rows, 2 s, 2.6M rows/s, error 15.63 %\n3 rows, error 0.00 %.\n") == "3 rows, error 0.00 %.\n"
+    slow = "5,304,320 rows, 2 s, 2.6M rows/s, error 15.63 %\nregret: step 32, to within 0.09 %\n3 rows, error 0.00 %.\n"
+    assert PROGRESS.sub("", slow) == "3 rows, error 0.00 %.\n"
 
 
 @pytest.mark.parametrize("path", SHOWN, ids=lambda p: p.name)
@@ -207,6 +215,45 @@ def test_options_verbs_and_attributes_are_documented():
     }
     for word in options | (public - {"offset_"}) | verbs:
         assert f"`{word}" in page, word
+
+
+def test_sources_are_documented():
+    page = read("docs/streams.md")
+    for name, source in SOURCES.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+        assert all(f"`{option}`" in row for option in source.options if option not in COMMON), name
+    for word in (*SUFFIXES.values(), *(f".{ending}" for ending in SUFFIXES), *inspect.signature(nr.Table).parameters):
+        assert f"`{word}" in page, word
+    for option in inspect.signature(nr.stream).parameters.values():
+        if option.kind is option.KEYWORD_ONLY and option.name != "front":
+            assert re.search(rf"`{option.name}\b", page), option.name
+
+
+def test_figures_and_keys_are_documented():
+    page = read("docs/evaluation.md")
+    found = nr.compare("synthetic:linear?n=200", "perceptron").to_dict()
+    learner, real = found["learners"][0], nr.evaluate("synthetic:friedman?n=200", "pa1_regressor").learners[0]
+    one_class = nr.evaluate((np.eye(3)[[0, 1, 2, 0]], [1, 1, -1, 1]), "pa_uniclass").learners[0]
+    words = [
+        *KEYS,
+        *one_class["losses"],
+        *one_class["metrics"],
+        *learner["losses"],
+        *learner["metrics"],
+        *real["losses"],
+        *real["metrics"],
+        *learner["regret"],
+        *found,
+    ]
+    words += [*learner["regret"]["curve"], *learner["curve"], *found["data"], *DETECTORS, *ACTIONS]
+    for word in words:
+        assert f"`{word}`" in page or f'`"{word}"`' in page or f'"{word}"`' in page, word
+
+
+def test_public_names_are_documented():
+    pages = "".join(path.read_text("utf-8") for path in PAGES if path.name != "learners.md")
+    for name in nr.__all__:
+        assert f"nr.{name}" in pages or f"`{name}" in pages, name
 
 
 def test_laws_are_documented():
