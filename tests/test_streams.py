@@ -1,7 +1,10 @@
 """Streams as a whole: formats by name and beginning, pipes, reading ahead, and training that stops and goes on anywhere."""
 
+import gzip
 import json
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -255,3 +258,32 @@ def test_whole_numbers_keep_all_their_digits(tmp_path):
     for block in (64, 1 << 20):
         opened = nr.stream(CsvReader(path, block=block), target="y", id="key")
         assert [i for b in opened.chunks() for i in b.ids] == ids
+
+
+WARM = """
+import sys
+import noregret as nr
+from noregret.cli import warm
+from noregret.core import engine
+
+warm.use(warm.READERS, True)
+known = sum(len(d.signatures) for d in engine._compiled)
+folder = sys.argv[1]
+for source, options in (
+    ("a.svm", {}), ("a.vw", {}), ("a.csv", {"target": "y"}),
+    ("a.csv", {"target": "y", "hash_bits": 8, "scale": True, "cross": "x,c"}),
+    ("a.csv.gz", {"target": "y", "text": "c", "ngrams": 2, "normalize": "l1"}), ("a.svm", {"hash_bits": 4, "scale": True}),
+):
+    opened = nr.stream(f"{folder}/{source}", **options)
+    assert sum(b.data.n for b in opened.chunks()) == 2
+assert sum(len(d.signatures) for d in engine._compiled) == known > 8
+"""
+
+
+def test_warm_covers_the_readers(tmp_path):
+    (tmp_path / "a.svm").write_text("1 qid:2 1:1 0:3\n-1 1:1e-7\n")
+    (tmp_path / "a.vw").write_text("1 2 'tag |n a:2 b\n-1 | 3:1\n")
+    (tmp_path / "a.csv").write_text("x,c,y\n1,u v,a\n,w,b\n")
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
+    done = subprocess.run([sys.executable, "-c", WARM, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
