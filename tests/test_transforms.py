@@ -693,3 +693,59 @@ def test_steps_out_of_order():
     for steps in ([nr.PA1(), Scale()], [Scale()], [Scale(), Table(), nr.PA1()], ["scale", nr.PA1()]):
         with pytest.raises(TypeError, match=r"last step|must be a Table|one Table"):
             Pipeline(steps)
+
+
+# ---- what does not fit -------------------------------------------------------------------------------------------------
+def test_rows_of_another_width_are_refused_before_they_are_scored():
+    """They would be looked up outside the weights."""
+    p = nr.pipeline(Normalize(), nr.PA1()).partial_fit(np.eye(3), [0, 1, 0])
+    wide = csr_matrix(([1.0], ([0], [10**6])), shape=(1, 10**6 + 1))
+    for X in (wide, np.ones((1, 5)), np.ones((1, 2))):
+        with pytest.raises(ValueError, match=r"X has \d+ features"):
+            p.predict(X)
+    with pytest.raises(ValueError, match="X has 5 features"):
+        p.predict_one(np.ones(5))
+    with pytest.raises(ValueError, match="X has 1000001 features"):
+        p.learner._score_rows(inputs.rows(wide, "float64"))
+
+
+def test_a_front_that_does_not_fit_its_learner_is_no_model(tmp_path):
+    """The table of a file may say other places than the weights have."""
+    p = nr.pipeline(Table(hash_bits=6), nr.PA1()).partial_fit([{"c": str(k)} for k in range(40)], np.arange(40) % 2)
+    for bits in (20, None):
+        meta = p.front.meta()
+        meta["table"]["settings"]["hash_bits"] = bits
+        p._front = Front.restored(meta, p.front.tensors())
+        p.save(tmp_path / "m.nr")
+        with pytest.raises(ValueError, match="m.nr: .*expected the features of Table"):
+            nr.load(tmp_path / "m.nr")
+
+
+def test_a_pipeline_from_a_file_merges_with_one_that_was_not_saved(tmp_path):
+    def half(k):
+        rows = [{"a": float(i % 7), "c": "uv"[i % 2]} for i in range(20 * k, 20 * k + 20)]
+        return nr.pipeline(Table(chars=(2, 3), ignore=("z",), cross=("a,c",)), Scale(), nr.Perceptron()).partial_fit(
+            rows, [0, 1] * 10
+        )
+
+    half(0).save(tmp_path / "m.nr")
+    merged = nr.load(tmp_path / "m.nr").merge(half(1))
+    x = [{"a": 2.0, "c": "v"}, {"a": 5.0, "c": "u"}]
+    assert merged.decision_function(x).tolist() == half(0).merge(half(1)).decision_function(x).tolist()
+    assert repr(nr.load(tmp_path / "m.nr").steps[1:]) == repr(half(0).steps[1:])
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Table(target="a", weight="a"), "both the target and the weight"),
+        (lambda: Table(target=3), "target must be the name of a column"),
+        (lambda: Table(names=-1), "names must be a whole number"),
+        (lambda: Scale(floor=-1.0), "floor must be a number"),
+        (lambda: Scale(floor=float("nan")), "floor must be a number"),
+        (lambda: Scale(center="no"), "center must be"),
+    ],
+)
+def test_settings_that_are_refused(make, said):
+    with pytest.raises(ValueError, match=said):
+        make()

@@ -19,7 +19,7 @@ from .front import Front
 from .pull import pulled
 from .scale import Normalize, Scale
 from .step import Step
-from .table import Table, crosses_of, listed
+from .table import Table, crosses_of, listed, plain
 
 
 class Part(Step):
@@ -151,6 +151,9 @@ class Pipeline:
     @classmethod
     def of(cls, front: Front, learner: Learner) -> Self:
         """Return a pipeline that goes on with a front and a learner as they are."""
+        m = learner.__dict__.get("_m")
+        if m is not None and front.table is not None and front.table.hash_bits != getattr(m.features, "bits", None):
+            raise ValueError(f"expected the features of {front.table!r}, found a learner of {m.features.kind}")
         table = [] if front.table is None else [front.table.fresh()]
         made = cls([*table, *(m.fresh() for m in front.maps), learner])
         made._front = front
@@ -294,6 +297,7 @@ class Pipeline:
         m = learner.__dict__.get("_m")
         if m is None:
             m = learner._start(rows, self.front.features(bool(getattr(learner, "fit_intercept", False))))
+        m.features.check(rows, type(learner).__name__)
         return learner._said(m, m.score(learner._place(m, rows, grow=False))[0])
 
     # ---- answering -------------------------------------------------------------------------------------------------------
@@ -348,7 +352,7 @@ class Pipeline:
 
     def merge(self, other: Pipeline) -> Self:
         """Take in what another pipeline of the same steps has learned: features are united by name, statistics are added."""
-        if repr(self) != repr(other):
+        if [(type(s), plain(s.get_params())) for s in self.steps] != [(type(s), plain(s.get_params())) for s in other.steps]:
             raise ValueError(f"cannot merge pipelines of different steps or settings: {self!r} and {other!r}")
         front, theirs = copy.deepcopy(self.front), copy.deepcopy(other.learner)
         if front.table is None and other.front.table is not None:

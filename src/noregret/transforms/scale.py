@@ -112,6 +112,10 @@ class Scale(Step):
     """
 
     def __init__(self, center: bool | None = None, floor: float = 1e-12) -> None:
+        if center not in (None, True, False):
+            raise ValueError(f"center must be True, False or None, got {center!r}")
+        if not isinstance(floor, (int, float, np.number)) or not floor >= 0.0:
+            raise ValueError(f"floor must be a number of at least 0, got {floor!r}")
         self.center, self.floor = center, floor
         self._stats = np.zeros((3, 0))
         self._width: int | None = None  # of dense rows
@@ -185,9 +189,9 @@ class Scale(Step):
         self._width = other._width if self._width is None else self._width
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return what was learned, as arrays: the features met, and their statistics."""
+        """Return what was learned, as arrays: the features met, and their statistics. Spare room is left out."""
         met = np.flatnonzero(self._stats[COUNT])
-        sizes = np.array([self._stats.shape[1], -1 if self._width is None else self._width])
+        sizes = np.array([int(met.max(initial=-1)) + 1, -1 if self._width is None else self._width])
         return {"features": met, "stats": self._stats[:, met], "sizes": sizes}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
@@ -198,7 +202,7 @@ class Scale(Step):
             raise ValueError(
                 "expected features with their counts, means and sums of squares, found arrays that do not fit together"
             )
-        self._stats = np.zeros((3, size))
+        self._stats = np.zeros((3, int(met.max(initial=-1)) + 1))
         self._stats[:, met] = stats
         self._width = None if width < 0 else width
 

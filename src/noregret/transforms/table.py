@@ -126,6 +126,13 @@ class Table(Step):
             raise ValueError(
                 f"column {twice[0]!r} is declared twice: it is one of {', '.join(ROLES)}, target, weight, id, time or ignore"
             )
+        for key in ("target", "weight", "id", "time"):
+            if not isinstance(getattr(self, key), (str, NoneType)):
+                raise ValueError(f"{key} must be the name of a column, got {getattr(self, key)!r}")
+        if self.target is not None and self.target == self.weight:
+            raise ValueError(f"column {self.target!r} cannot be both the target and the weight")
+        if not (isinstance(self.names, (int, np.integer)) and self.names >= 0):
+            raise ValueError(f"names must be a whole number of at least 0, got {self.names!r}")
         for c in self._crosses:
             if not 2 <= len(c) <= 3 or len(set(c)) < len(c) or not all(c) or self._leave & set(c):
                 raise ValueError(f"a cross takes two or three different feature columns, such as 'a,b'; got {','.join(c)!r}")
@@ -381,7 +388,7 @@ class Table(Step):
 
     def merge(self, other: Table) -> np.ndarray | None:
         """Take in the names of another table; return the number here of each of its numbers, None where they are the same."""
-        if self.get_params() != other.get_params():
+        if plain(self.get_params()) != plain(other.get_params()):
             raise ValueError(f"cannot merge tables with different settings: {self!r} and {other!r}")
         for name, role in other._columns.items():
             if self._columns.get(name, role) != role:
@@ -399,7 +406,7 @@ class Table(Step):
 
     def meta(self) -> dict[str, Any]:
         """Return the settings and columns as JSON values."""
-        settings = {k: plain(v) for k, v in self.get_params().items()}
+        settings = plain(self.get_params())
         schema = None if self._schema is None else sorted(self._schema)
         return {"settings": settings, "columns": list(self._columns.items()), "schema": schema}
 
@@ -410,7 +417,7 @@ class Table(Step):
     @classmethod
     def restored(cls, meta: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> Table:
         """Return the table that was saved."""
-        settings: dict[str, Any] = {k: tuple(v) if k == "chars" and v is not None else v for k, v in meta["settings"].items()}
+        settings: dict[str, Any] = {k: tuple(v) if v == [] or (k == "chars" and v) else v for k, v in meta["settings"].items()}
         table = cls(**settings)
         table._store = stores.restored(tensors["pool"], tensors["ends"])
         table._columns = {str(k): int(role) for k, role in meta["columns"]}
@@ -429,6 +436,8 @@ def plain(v: Any) -> Any:
     """Return a setting as a JSON value."""
     if isinstance(v, np.generic):
         return v.item()
+    if isinstance(v, dict):
+        return {k: plain(x) for k, x in v.items()}
     return [plain(x) for x in v] if isinstance(v, (list, tuple, set, frozenset)) else v
 
 
