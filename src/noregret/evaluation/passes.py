@@ -65,7 +65,7 @@ class Pass:
 
 def kernels() -> int:
     """Return how many kernels are ready: compiled here, or loaded from the cache."""
-    return sum(len(d.signatures) for d in engine._compiled)
+    return sum(len(d.overloads) for d in engine._compiled)
 
 
 def run_pass(
