@@ -695,6 +695,33 @@ def test_steps_out_of_order():
             Pipeline(steps)
 
 
+def bag_batches(rng):
+    """Batches of dicts of numbers, among them some that need the kernel."""
+    names = ["age", "é", *(f"w{k}" for k in range(60))]
+    for size in (1, 7, 40, 3, 90):
+        picked = [rng.choice(names, rng.integers(0, 12), replace=False).tolist() for _ in range(size)]
+        yield [{"y": "a", **{n: [1, 2.5, True, -0.0, np.float64(3.0)][rng.integers(5)] for n in some}} for some in picked]
+        if size == 40:
+            yield [{"age": None, "w1": 2.0, "city": "Ulm"}, {"city": 5.0, "w90": 1}, {"age": 2**60}]
+
+
+@pytest.mark.parametrize("numeric", [None, ["w3", "late"]])
+def test_bags_of_numbers_are_encoded_as_by_the_kernel(monkeypatch, numeric):
+    def rows():
+        table = Table(target="y", numeric=numeric)
+        for k, batch in enumerate(bag_batches(np.random.default_rng(5))):
+            mark = table.mark()
+            for learn in (False, True):
+                found, measured = table.encoded(batch, learn)
+                yield [*(a.tolist() for a in found.arrays), found.width, measured.tolist(), table.feature_names, table.column_roles]
+            if k == 3:
+                table.back(mark)
+
+    quick = list(rows())
+    monkeypatch.setattr("noregret.transforms.table.bags", lambda *_: None)
+    assert quick == list(rows())
+
+
 # ---- what does not fit -------------------------------------------------------------------------------------------------
 def test_rows_of_another_width_are_refused_before_they_are_scored():
     """They would be looked up outside the weights."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.inputs import Rows
 from . import names as stores
+from .bags import Places, bags, placed
 from .cells import Column, columns_of, dict_columns, fields_of, is_open, stacked, unknown
 from .encode import CATEGORY, NUMBER, ONCE, SUM, TEXT, Job, characters, run
 from .step import Step
@@ -117,6 +118,7 @@ class Table(Step):
         self._schema: frozenset[str] | None = None  # the columns of closed tables
         self._known: list[str] = []  # names as texts, as far as read
         self._steady: Steady | None = None
+        self._places: Places | None = None
 
     def _check(self) -> None:
         """Refuse settings that contradict each other."""
@@ -153,6 +155,8 @@ class Table(Step):
             for row, x in enumerate(data):
                 if not isinstance(x, Mapping):
                     raise TypeError(f"expected examples as dicts of named cells, got {type(x).__name__} in row {row}")
+            if (rows := self._bagged(data, learn)) is not None:
+                return rows, np.ones(len(rows.arrays[1]), bool)
             if len(data) == 1 and (job := self._job_of_one(data[0])) is not None:
                 return self._done(job, self._columns, learn)
             if len(data) > PIECE and len(set().union(*data)) > MANY:
@@ -174,6 +178,40 @@ class Table(Step):
         indptr = np.concatenate([[0], np.cumsum(sizes)])
         indices, values = (np.concatenate([rows.arrays[k] for rows, _ in done]) for k in (1, 2))
         return Rows("csr", (indptr, indices, values), len(data), self.width), np.concatenate([measured for _, measured in done])
+
+    def _bagged(self, data: Sequence[Any], learn: bool) -> Rows | None:
+        """Encode dicts of numbers alone, by name; None for what needs the kernel."""
+        found = None if self._crosses or self.hash_bits is not None else bags(data, self._leave)
+        if found is None:
+            return None
+        places = self._places if self._places is not None and self._places.columns is self._columns else self._located()
+        new = [name for name in dict.fromkeys(found.names) if name not in places.ranks] if learn else []
+        if any(self._roles.get(name, NUMBER) != NUMBER for name in new):
+            return None
+        known = placed(found, places, self.width)
+        if known is None or not new:
+            self._places = places
+            return known
+        numbers = self._joined(stores.of(new), len(new))
+        self._columns = {**self._columns, **dict.fromkeys(new, NUMBER)}
+        places.ranks.update({name: len(places.ranks) + k for k, name in enumerate(new)})
+        self._places = Places(self._columns, places.ranks, np.concatenate([places.numbers, numbers]))
+        return placed(found, self._places, self.width)
+
+    def _located(self) -> Places:
+        """Return where the columns are."""
+        index = {name: k for k, name in enumerate(self.feature_names)}
+        numbers = [index.get(name, -1) if role == NUMBER else -1 for name, role in self._columns.items()]
+        ranks = {name: rank for rank, name in enumerate(self._columns)}
+        return Places(self._columns, ranks, np.array(numbers, np.int64))
+
+    def _joined(self, names: stores.Store, n: int) -> np.ndarray:
+        """Give the first n names numbers here; return them."""
+        numbers = np.empty(n, np.int64)
+        done = 0
+        while (done := stores.kernel(stores.join_all)(self._store, names, done, numbers)) < n:
+            self._store = stores.wider(self._store)
+        return numbers
 
     def rows(self, data: Any, learn: bool) -> Rows:
         """Return the rows of a record batch of Arrow or a list of dicts."""
@@ -397,10 +435,7 @@ class Table(Step):
         n = stores.count(other._store)
         if self.hash_bits is not None:
             n = min(n, max(int(self.names) - stores.count(self._store), 0))
-        numbers = np.empty(n, np.int64)
-        done = 0
-        while (done := stores.kernel(stores.join_all)(self._store, other._store, done, numbers)) < n:
-            self._store = stores.wider(self._store)
+        numbers = self._joined(other._store, n)
         self._schema = other._schema if self._schema is None else self._schema
         return None if self.hash_bits is not None else numbers
 
