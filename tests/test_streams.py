@@ -287,3 +287,62 @@ def test_warm_covers_the_readers(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
     done = subprocess.run([sys.executable, "-c", WARM, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+# ---- the laws, end to end ----------------------------------------------------------------------------------------------
+def mixed_rows(n=150):
+    rng = np.random.default_rng(3)
+    words = [*(f"w{k}" for k in range(30)), "ünï"]
+    return [
+        {
+            "n": None if rng.random() < 0.1 else float(np.round(10 * rng.normal(), 3)),
+            "c": None if rng.random() < 0.1 else str(rng.choice(["DE", "007", "7"])),
+            "b": " ".join(rng.choice(words, rng.integers(0, 8))) or None,
+            "y": "ham" if rng.random() < 0.5 else "spam",
+        }
+        for _ in range(n)
+    ]
+
+
+def mixed_reader(folder, kind, size):
+    """A reader of the same rows in batches of about `size` bytes."""
+    path, rows = folder / f"m.{kind}", mixed_rows()
+    lines = [",".join("?" if v is None else f"'{v}'" if isinstance(v, str) else str(v) for v in r.values()) for r in rows]
+    if not path.exists() and kind == "arff":
+        head = "@relation r\n@attribute n real\n@attribute c {DE,'007','7'}\n@attribute b string\n@attribute y {ham,spam}\n@data\n"
+        path.write_text(head + "\n".join(lines))
+    elif not path.exists() and kind == "jsonl":
+        path.write_text("".join(json.dumps({k: v for k, v in r.items() if v is not None}) + "\n" for r in rows))
+    elif not path.exists() and kind == "parquet":
+        pa.parquet.write_table(pa.Table.from_pylist(rows), path, row_group_size=37)
+    elif not path.exists():
+        text = "n,c,b,y\n" + "\n".join(lines).replace("'", '"')
+        path.write_bytes(gzip.compress(text.encode()) if kind == "csv.gz" else text.encode())
+    if kind == "parquet":
+        return ParquetReader(path, rows=max(1, size // 40))
+    made = {"arff": ArffReader, "jsonl": JsonReader}.get(kind, CsvReader)
+    return made(path, block=size)
+
+
+@pytest.mark.parametrize("hash_bits", [None, 9])
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl", "parquet", "arff"])
+def test_batches_and_stops_never_show(tmp_path, kind, hash_bits):
+    """Tables, texts, crosses, hashing and scaling: one model, however the file is cut and wherever training stops."""
+    options = {"target": "y", "text": "b", "categorical": "c", "cross": ["c,n", "c,b"], "ngrams": 2, "scale": True}
+    options["hash_bits"] = hash_bits
+
+    def learned(model):
+        x = [{k: v for k, v in r.items() if k != "y"} for r in mixed_rows()]
+        stats = model.front.maps[0].state()
+        arrays = [model.decision_function(x), *stats.values()]
+        return [a.tobytes() for a in arrays], model.feature_names_, model.front.table.column_roles, model.learner.n_seen_
+
+    whole = learned(nr.train(mixed_reader(tmp_path, kind, 1 << 20), "pa1", epochs=2, **options).model)
+    assert learned(nr.train(mixed_reader(tmp_path, kind, 400), "pa1", epochs=2, **options).model) == whole
+    path, stops = tmp_path / "m.nr", 0
+    while not (
+        part := nr.train(mixed_reader(tmp_path, kind, 1500), "pa1", save=path, resume=True, epochs=2, stop=lambda: True, **options)
+    ).finished:
+        options, stops = {}, stops + 1
+    assert stops > 4
+    assert learned(part.model) == whole
