@@ -15,10 +15,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core import engine
 from ..core.bounds import lengths_of, matrix, scores
 from ..core.inputs import Rows
 from .smooth import KINKED, MANY, ONE, REAL, STEEP
@@ -119,8 +121,13 @@ def _add_slopes(g: np.ndarray, X: Any, slopes: np.ndarray) -> None:
 
 def _add_curvature(H: np.ndarray, X: Any, curve: np.ndarray, bias: bool, block: int = 4096) -> None:
     """Do H += X' diag(curve) X, for the rows that have any."""
-    some = np.flatnonzero(curve)
     d = X.shape[1]
+    if not isinstance(X, np.ndarray) and 3 * X.nnz < X.shape[0] * d and not engine.interpreting():
+        _products()(H, X.indptr, X.indices, X.data, curve)
+        if bias:
+            _add_border(H, X.T @ curve, float(curve.sum()))
+        return
+    some = np.flatnonzero(curve)
     for a in range(0, len(some), block):
         at = some[a : a + block]
         Z, h = X[at], curve[at]
@@ -133,10 +140,32 @@ def _add_curvature(H: np.ndarray, X: Any, curve: np.ndarray, bias: bool, block: 
         else:
             H[:d, :d] += (Z.multiply(h[:, None]).tocsr().T @ Z).toarray()
         if bias:
-            column = Z.T @ h
-            H[:d, -1] += column
-            H[-1, :d] += column
-            H[-1, -1] += h.sum()
+            _add_border(H, Z.T @ h, float(h.sum()))
+
+
+def _add_border(H: np.ndarray, column: np.ndarray, corner: float) -> None:
+    """Add what the constant feature has with the others and with itself."""
+    H[: len(column), -1] += column
+    H[-1, : len(column)] += column
+    H[-1, -1] += corner
+
+
+@cache
+def _products() -> Any:
+    return engine.compiled(add_products)
+
+
+def add_products(H: Any, indptr: Any, indices: Any, data: Any, curve: Any) -> None:
+    """Do H += X' diag(curve) X for sparse rows, product by product."""
+    for r in range(len(curve)):
+        if curve[r] != 0.0:
+            for a in range(indptr[r], indptr[r + 1]):
+                i, w = indices[a], curve[r] * data[a]
+                H[i, i] += w * data[a]
+                for b in range(indptr[r], a):
+                    j, v = indices[b], w * data[b]
+                    H[i, j] += v
+                    H[j, i] += v
 
 
 # ---- the solver ----------------------------------------------------------------------------------------------------------
