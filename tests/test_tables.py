@@ -26,7 +26,7 @@ from noregret.core.batch import BadRow
 from noregret.core.labels import Coded
 from noregret.streams.arff import ArffReader
 from noregret.streams.arrays import ArraysReader, in_memory
-from noregret.streams.delimited import scanned
+from noregret.streams.records import scanned
 from noregret.streams.tables import CsvReader, JsonReader, ParquetReader
 from noregret.transforms.front import Front
 from noregret.transforms.table import Table

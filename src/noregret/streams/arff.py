@@ -9,7 +9,8 @@ import numpy as np
 
 from ..core.batch import BadRow, Position
 from .blocks import BLOCK, Block, Parsed
-from .delimited import MISSING, CsvReader, scanned
+from .delimited import MISSING, CsvReader
+from .records import scanned
 from .source import Source
 
 CELLS = 1 << 22  # of a batch of sparse rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -13,14 +12,13 @@ from ..core.inputs import Rows
 from . import names as stores
 from .bags import Places, bags, placed
 from .cells import Column, columns_of, dict_columns, fields_of, is_open, stacked, unknown
-from .encode import CATEGORY, NUMBER, ONCE, SUM, TEXT, Job, characters, run
+from .encode import CATEGORY, NUMBER, TEXT, Job, run
+from .jobs import LONG, Steady, Words, with_room
 from .step import Step
 
 ROLES = ("numeric", "categorical", "text")
 WORDY = 5  # a text column whose first value has more words than this is read as words, and as categories otherwise
-MOST = 1.7976931348623157e308
 MANY, PIECE = 256, 32  # dicts with more different keys than this are encoded so many at a time
-LONG = 256  # bytes; a value longer than this in a column nobody declared categorical is no category
 
 
 def listed(names: Any) -> tuple[str, ...]:
@@ -34,26 +32,6 @@ class Mark(NamedTuple):
     names: int
     columns: dict[str, int]
     schema: frozenset[str] | None
-
-
-class Steady(NamedTuple):
-    """What stays the same between single examples while no column joins."""
-
-    roles: dict[str, int]
-    at: dict[str, int]
-    declared: list[int]  # the role of each column where it was declared, -1 where the type of a cell decides
-    long: list[bool]  # whether texts may be long
-    names: bytes
-    columns: np.ndarray
-    crosses: np.ndarray
-
-    @classmethod
-    def of(cls, roles: dict[str, int], declared: set[str], job: Job) -> Steady:
-        """Return it for the columns known."""
-        at = {name: j for j, name in enumerate(roles)}
-        given = [role if name in declared else -1 for name, role in roles.items()]
-        long = [role == TEXT or name in declared for name, role in roles.items()]
-        return cls(roles, at, given, long, job.text.tobytes(), job.columns, job.crosses)
 
 
 class Table(Step):
@@ -292,68 +270,17 @@ class Table(Step):
         at = {name: j for j, name in enumerate(roles)}
         crosses = [[*(at[name] for name in c), -1][:3] for c in self._crosses if all(name in at for name in c)]
         shapes = np.array(plan, np.int64).reshape(-1, 10), np.array(crosses, np.int64).reshape(-1, 3)
-        return self._with_room(numbers, text, starts, *shapes)
+        return with_room(self._words(), numbers, text, starts, *shapes)
 
     def _job_of_one(self, x: Mapping[Any, Any]) -> Job | None:
         """Return the same for one plain example, without the detour over columns; None for what needs a closer look."""
         if self._steady is None or self._steady.roles is not self._columns:
             self._steady = Steady.of(self._columns, set(self._roles), self._job([], self._columns, {}, 1))
-        at, declared, long = self._steady.at, self._steady.declared, self._steady.long
-        numbers: list[float] = []
-        texts = [self._steady.names]
-        where: dict[int, list[int]] = {}
-        for name, v in x.items():
-            j, kind = at.get(name), type(v)
-            if name in self._leave or (j is None and v is None):
-                continue
-            if j is None:
-                return None
-            if v is None:
-                v, kind = np.nan, NoneType
-            if kind is str and declared[j] != NUMBER and (long[j] or len(v) < LONG // 4):
-                where[j] = [-1, len(texts) - 1]
-                texts.append(v.encode("utf-8", "surrogatepass"))
-            elif kind is NoneType or ((kind is float or kind is int) and -MOST < v < MOST and declared[j] <= NUMBER):
-                where[j] = [len(numbers), -1]
-                numbers.append(v)
-            else:
-                return None
-        ends = list(accumulate(map(len, texts)))
-        starts = np.array([ends[:-1], ends[1:]], np.int64).T.copy()
-        here = sorted(where) if not self._crosses else range(len(at))  # those that are not here give nothing
-        columns = self._steady.columns[list(here)]
-        columns[:, :2] = np.array([where.get(j, (-1, -1)) for j in here], np.int64).reshape(-1, 2)
-        data = np.frombuffer(bytearray(b"".join(texts)), np.uint8)
-        return self._with_room(np.array(numbers, np.float64).reshape(-1, 1), data, starts, columns, self._steady.crosses)
+        return self._steady.job(x, self._leave, self._words())
 
-    def _with_room(
-        self, numbers: np.ndarray, text: np.ndarray, starts: np.ndarray, columns: np.ndarray, crosses: np.ndarray
-    ) -> Job:
-        """Return a job with room to begin with."""
-        n = numbers.shape[1]
-        wide = len(text) > 0 and bool(text.max() >= 128)
-        guess, pieces = n * (len(columns) + len(crosses)) + 64, 64 + len(columns)
-        return Job(
-            numbers=numbers,
-            text=text,
-            starts=starts,
-            columns=columns,
-            crosses=crosses,
-            characters=characters(wide, bool(self.lower)),
-            ngrams=int(self.ngrams),
-            shortest=int(self.chars[0]) if self.chars else 0,
-            longest=int(self.chars[1]) if self.chars else 0,
-            tag=ONCE if self.binary else SUM,
-            at=np.zeros(5, np.int64),
-            bytes=np.empty(4096, np.uint8),
-            pieces=np.empty((pieces, 5), np.int64),
-            values=np.empty(pieces),
-            meet=np.full(128, -1),
-            indptr=np.zeros(n + 1, np.int64),
-            indices=np.empty(guess, np.uint32),
-            data=np.empty(guess),
-            measured=np.empty(guess, bool),
-        )
+    def _words(self) -> Words:
+        """Return how words are made of texts."""
+        return Words(int(self.ngrams), self.chars, bool(self.lower), bool(self.binary))
 
     def identify(self, column: str) -> None:
         """Take the ids of rows from a column; it stays a feature where it was one when the table learned."""
