@@ -266,3 +266,25 @@ def test_one_class_labels_must_say_what_is_normal():
     X, y = normal()
     with pytest.raises(ValueError, match="labels are 1 for a normal row and -1 or 0 for an outlier, found 2"):
         evaluate(X, "pa_uniclass", y + 1)
+
+
+# ---- what is told ------------------------------------------------------------------------------------------------------
+def test_many_whole_numbers_may_be_amounts():
+    X, _ = data()
+    few, many = np.arange(300) % 3, np.arange(300) % 30
+    assert compare(X, y=few, regret=False, limit=60).notes == []
+    assert "name regressors" in compare(X, y=many, regret=False, limit=60).notes[-1]
+
+
+def test_a_number_stays_beside_its_unit():
+    from noregret.evaluation.summary import filled
+
+    text = "a source of rows: 224 kB, 0.11 s reading"
+    for width in range(12, 40):
+        lines = [line.strip() for line in filled(text, width).splitlines()]
+        assert not [line for line in lines if line.startswith(("kB", "s "))]
+        assert " ".join(lines) == text
+
+
+def test_the_log_loss_is_shown_once():
+    assert str(evaluate(URL, "pa1", regret=False)).count("log loss") == 1

@@ -34,6 +34,7 @@ DOZEN = {
     ),
 }  # fmt: skip
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
+DOUBTFUL = 10  # so many may be amounts all the same
 FEW = 50  # different whole numbers in the first rows that are still taken for classes
 
 
@@ -112,7 +113,8 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     plan = Plan(options)
     opened = stream(source, y, **plan.source)
     if models is None:
-        models = DOZEN[task_of(opened)]
+        task, plan.notes = task_of(opened)
+        models = DOZEN[task]
     found = [made(m) for m in ([models] if isinstance(models, (str, Learner)) else models)]
     if not found:
         raise ValueError("there are no learners to compare")
@@ -191,16 +193,22 @@ def distinct_titles(learners: Sequence[Learner]) -> list[str]:
     return titles
 
 
-def task_of(opened: Stream) -> str:
-    """Return the task that the first rows of a source look like."""
+def task_of(opened: Stream) -> tuple[str, list[str]]:
+    """Return the task that the first rows of a source look like, and what to tell where that may be wrong."""
     if opened.reader.once:
         raise ValueError("standard input is read once, and the learners depend on what is in it: name them")
     batch = next(iter(opened.chunks()), None)
     if batch is None or batch.y is None:
         raise ValueError(f"{opened.name} has no {'examples' if batch is None else 'labels'}")
-    y = batch.y
-    whole = isinstance(y, Coded) or (y == np.floor(y)).all()
-    return "classification" if whole and (isinstance(y, Coded) or len(np.unique(y)) <= FEW) else "regression"
+    if isinstance(batch.y, Coded):
+        return "classification", []
+    values = np.unique(batch.y)
+    if len(values) > FEW or (values != np.floor(values)).any():
+        return "regression", []
+    told = (
+        "The labels are many whole numbers, and were taken for classes; if they are amounts, name regressors (pa1_regressor, ...)."
+    )
+    return "classification", [told] if len(values) > DOUBTFUL else []
 
 
 # ---- how a study is done ---------------------------------------------------------------------------------------------
@@ -226,6 +234,7 @@ class Plan:
         self.regret_watch: Callable[[int, float, float], None] | None = given.pop("regret_watch", None)
         self.stop: Callable[[], bool] = given.pop("stop", None) or (lambda: False)
         self.source = given
+        self.notes: list[str] = []
         self._refuse()
 
     def _refuse(self) -> None:
@@ -253,7 +262,7 @@ class Plan:
             self.extra(opened, runs, results)
         done = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
         notes = [left_behind(run) for run in runs if run.failed is not None]
-        notes += found.notes
+        notes += found.notes + self.notes
         for _, result in done:
             result["skipped"] = opened.skipped.count
         data = about(opened, found, done[0][0])

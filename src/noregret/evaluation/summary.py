@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import shutil
 import sys
 import textwrap
@@ -286,9 +287,15 @@ def text(report: Report, sort: str, width: int | None, encoding: str | None) -> 
     rows = ordered(report.learners, sort)
     body = [one(rows[0], width)] if report.kind == "evaluate" else [many(rows, width)]
     told = [*verdict(report, rows), *drift_words(report, rows), *skipped_words(report.data), *report.notes]
-    wrapped = [textwrap.fill(printable(line), width, subsequent_indent="  ", break_on_hyphens=False) for line in told]
-    head = textwrap.fill(printable(source(report.data)), width, subsequent_indent="  ")
+    wrapped = [filled(printable(line), width) for line in told]
+    head = filled(printable(source(report.data)), width)
     return encodable("\n".join([head, "", *body, "", *wrapped]).rstrip(), encoding)
+
+
+def filled(text: str, width: int) -> str:
+    """Return text in lines so wide; a number stays beside its unit."""
+    kept = re.sub(r"(\d) (ms|s|min|h|bytes|kB|MB|GB|TB|%)(?!\w)", "\\1\xa0\\2", text)
+    return textwrap.fill(kept, width, subsequent_indent="  ", break_on_hyphens=False).replace("\xa0", " ")
 
 
 def many(rows: Sequence[Learner], width: int) -> str:
@@ -313,7 +320,8 @@ def one(learner: Learner, width: int) -> str:
     found = [("learner", shortened(printable(learner["label"]), max(8, width - 20)))]
     found += [(c.head, c.shown(learner)) for c in columns([learner]) if c.name not in ("loss", "auc", "rmse", "r2")]
     found += [(f"{words(name)} loss", amount(value)) for name, value in learner["losses"].items()]
-    found += [(words(name), amount(value)) for name, value in learner["metrics"].items()]
+    metrics = learner["metrics"].items()
+    found += [(words(name), amount(value)) for name, value in metrics if not (name == "log_loss" and "log" in learner["losses"])]
     if learner["bytes"] is not None:
         found.append(("model size", size(learner["bytes"])))
     widest = max(len(name) for name, _ in found)
