@@ -123,6 +123,7 @@ def test_permutations_heed_the_limit():
         m = nr.PA1()
         errors.append(np.mean([m.learn_one(x, t) != t for x, t in zip(X[o], y[o].tolist(), strict=True)]))
     assert report.data["examples"] == 120
+    assert "means over 3 random orders" in report.notes[0]
     assert report.learners[0]["spread"]["per_permutation"] == pytest.approx(errors)
 
 

@@ -108,6 +108,10 @@ def permuted(
     if found.stopped:
         found.examples = batch.data.n
         found.notes.append(f"Interrupted after {len(rounds)} of {permutations} orders: the means are of those.")
+    found.notes.append(
+        f"Figures are means over {len(rounds)} random orders, ± a standard deviation; p is Student's paired test against the best; "
+        "confusion and drifts are those of the first order."
+    )
     results = [{} if run.failed else mean([r[i] for r in rounds]) for i, run in enumerate(runs)]
     test([r for r in results if r], [[r[i] for r in rounds] for i, run in enumerate(runs) if not run.failed])
     return results, found
