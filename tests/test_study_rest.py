@@ -7,6 +7,7 @@ import pytest
 from sklearn import metrics
 
 import noregret as nr
+from noregret.evaluation.drift import detector
 from noregret.evaluation.study import compare, evaluate, sweep
 
 URL = "synthetic:linear?n=1500&d=8&noise=0.1&seed=3"
@@ -66,6 +67,20 @@ def test_answers_before_the_first_label_are_those_of_the_start():
     y = X @ np.full(5, 0.2)  # the weights with which EG begins
     found = evaluate(X, "eg_regressor:fit_intercept=false", y, delay=1000, regret=False).learners[0]
     assert found["metrics"]["rmse"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_drift_is_found_at_the_very_row_with_late_labels():
+    url = "synthetic:swap?n=3000&d=6&noise=0.02&seed=5"
+    batches = list(nr.streams.synthetic.from_url(url).batches())
+    X, y = np.concatenate([b.data.arrays[0] for b in batches]), np.concatenate([b.y for b in batches]).astype(int)
+    m, watch, hits = nr.PA1(C=0.1), detector("adwin", side="up"), []
+    for i in range(len(y)):
+        if i > 20:
+            m.learn_one(X[i - 21], int(y[i - 21]))
+        if len(watch.add(np.array([float(m.predict_one(X[i]) != y[i])]))):
+            hits.append(i)
+    assert hits
+    assert evaluate(url, "pa1:C=0.1", drift="adwin", delay=20, regret=False).learners[0]["drifts"] == hits
 
 
 # ---- rows of weight 0, and limits ------------------------------------------------------------------------------------

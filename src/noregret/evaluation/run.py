@@ -75,6 +75,7 @@ class Run:
         self.points: list[dict[str, Any]] = []
         self.failed: Exception | None = None
         self.pending: deque[tuple[float, Batch]] = deque()
+        self.answered: list[tuple[Progress, Any]] = []  # rows not noted yet, with their weights
         self.labels: Labels | None = None  # those of the learner and of the rows answered, for delayed labels
 
     # ---- taking rows -------------------------------------------------------------------------------------------------
@@ -84,6 +85,7 @@ class Run:
         if self.settings.delay:
             for i in range(batch.data.n):
                 self._take_late(cut(batch, i, i + 1), stream)
+            self._note_answered()
             return
         while batch.data.n:
             batch = self._take_until_drift(batch, stream)
@@ -150,12 +152,25 @@ class Run:
         while self.pending and self.pending[0][0] <= now:
             self._learn(self.pending.popleft()[1], stream)
         piece = self._answer(row, stream)
-        hits = self._note([piece], row.c)
-        if self.detector is not None and len(self.detector.add(hits)):
-            self.drifts.append(self.examples)
+        if self.answered and self.learner.task == "classification" and not alike(self.answered[-1][0], piece):
+            self._note_answered()
+        self.answered.append((piece, row.c))
         due = now + self.settings.delay + (1.0 if row.times is None else 0.0)
         self.pending.append((due, row))
         self.examples += 1
+
+    def _note_answered(self) -> None:
+        """Note the rows answered since the last time, all at once."""
+        if not self.answered:
+            return
+        pieces, weights = zip(*self.answered, strict=True)
+        first = self.examples - len(pieces)
+        y = None if pieces[0].y is None else np.concatenate([piece.y for piece in pieces])
+        together = pieces[0]._replace(f=np.concatenate([piece.f for piece in pieces]), y=y)
+        wrong = self._note([together], None if weights[0] is None else np.concatenate(weights))
+        self.answered.clear()
+        if self.detector is not None:
+            self.drifts += [first + int(k) for k in self.detector.add(wrong)]
 
     def _answer(self, row: Batch, stream: Stream) -> Progress:
         """Answer one row without learning, in codes of the learner's labels; those it has not met yet come after them."""
@@ -237,6 +252,12 @@ class Run:
             "drifts": self.drifts,
             "regret": None,
         }
+
+
+def alike(a: Progress, b: Progress) -> bool:
+    """Return whether two rows can be noted as one piece: their answers ask the same, and no class is news to the learner."""
+    settled = a.seen >= a.f.shape[1] if a.many else a.seen & 3 == 3
+    return settled and a[2:] == b[2:] and a.f.shape == b.f.shape
 
 
 def judged(done: list[Progress], y: Any) -> list[Progress]:
