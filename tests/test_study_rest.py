@@ -9,6 +9,7 @@ from sklearn import metrics
 import noregret as nr
 from noregret.evaluation.drift import detector
 from noregret.evaluation.study import compare, evaluate, sweep
+from noregret.streams.synthetic import from_url
 
 URL = "synthetic:linear?n=1500&d=8&noise=0.1&seed=3"
 
@@ -71,7 +72,7 @@ def test_answers_before_the_first_label_are_those_of_the_start():
 
 def test_drift_is_found_at_the_very_row_with_late_labels():
     url = "synthetic:swap?n=3000&d=6&noise=0.02&seed=5"
-    batches = list(nr.streams.synthetic.from_url(url).batches())
+    batches = list(from_url(url).batches())
     X, y = np.concatenate([b.data.arrays[0] for b in batches]), np.concatenate([b.y for b in batches]).astype(int)
     m, watch, hits = nr.PA1(C=0.1), detector("adwin", side="up"), []
     for i in range(len(y)):
