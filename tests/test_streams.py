@@ -61,6 +61,26 @@ def test_a_named_pipe_gives_one_pass(tmp_path, name, text):
         next(opened.chunks())
 
 
+def test_lines_of_json_from_a_slow_pipe_are_given_as_they_come(tmp_path):
+    path = tmp_path / "p.jsonl"
+    os.mkfifo(path)
+    lines = [b'{"x": 1, "y": "a"}\n{"x": 2, "y": "b"}\n{"x": ', b'3, "y": "a"}\n', b'{"x": 4, "y": "b"}']
+    more = threading.Semaphore(1)
+
+    def write():
+        with open(path, "wb", buffering=0) as pipe:
+            for part in lines:
+                more.acquire()
+                pipe.write(part)
+
+    threading.Thread(target=write, daemon=True).start()
+    sizes = []
+    for batch in nr.stream(path, target="y").chunks():
+        sizes.append(batch.data.n)
+        more.release()  # the next lines are written only after these were given
+    assert sizes == [2, 1, 1]
+
+
 def test_a_pipe_without_a_known_name_is_not_tasted(tmp_path):
     os.mkfifo(tmp_path / "p")
     with pytest.raises(ValueError, match="pipe .* give one of"):

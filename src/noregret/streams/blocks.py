@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.batch import BadRow, Batch, Position, Reader, Skipped
 from .ahead import ahead
-from .source import Source, compression, expand, is_regular, named, open_bytes, same_place, total_size
+from .source import ByteStream, Source, compression, expand, is_regular, named, open_bytes, same_place, total_size
 
 if TYPE_CHECKING:
     from ..transforms.table import Table
 
 BLOCK = 1 << 22
 BOM = b"\xef\xbb\xbf"
+PIPE = 1 << 16  # bytes to ask a pipe for
+PAUSE = 0.05  # seconds; a pipe that is silent for so long has given all it has for now
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -116,6 +118,8 @@ class BlockReader(TableReader):
         super().__init__(source, "*", on_bad, required)
         self.block = block
 
+    prompt = False  # whether what comes from a pipe is given as it comes, and not in whole blocks
+
     def begin(self, block: Block) -> int | None:
         """Return how many bytes stand before the first record; None to be asked again with more of the file."""
         return 0
@@ -145,26 +149,26 @@ class BlockReader(TableReader):
         """Yield the rows of each block of a file, and the byte, the line and the bytes on disk behind it."""
         with opened(path, offset) as stream:
             data, final, size, begun = b"", False, self.block, offset > 0
+            prompt = self.prompt and not is_regular(path) and stream.plain
             while not final or data:
-                more = filled(stream, size - len(data))
-                final = len(data) + len(more) < size
+                more = arriving(stream, size - len(data)) if prompt else filled(stream, size - len(data))
+                final = not more if prompt else len(data) + len(more) < size
                 data += more
                 if not data:
                     return
                 if offset == 0 and data.startswith(UTF16):
                     raise ValueError(f"{path}: expected text in UTF-8, found UTF-16. Convert it: iconv -f UTF-16 -t UTF-8")
                 block = Block(path, data, offset, line, final)
-                if begun:
-                    rows, used = self.parse(block)
-                else:
-                    rows, head = None, self.begin(block)
+                rows, used = None, 0
+                if not begun:
+                    head = self.begin(block)
                     begun, used = head is not None, head or 0
-                    if begun and used == 0:
-                        continue
+                if begun and used == 0:
+                    rows, used = self.parse(block)
                 if used == 0 and data:
                     if final:
                         return
-                    size *= 2
+                    size *= 2 if len(data) >= size else 1
                     continue
                 line += data.count(b"\n", 0, used)
                 offset += used
@@ -210,6 +214,15 @@ def filled(stream: Any, size: int) -> bytes:
     """Return so many bytes, fewer only at the end of the file."""
     parts = []
     while size > 0 and (part := stream.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def arriving(stream: ByteStream, size: int) -> bytes:
+    """Return what a pipe gives without a pause, up to so many bytes; nothing only at the end."""
+    parts: list[bytes] = []
+    while size > 0 and (not parts or stream.waiting(PAUSE)) and (part := stream.read(min(size, PIPE))):
         parts.append(part)
         size -= len(part)
     return b"".join(parts)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import select
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ from ..core.batch import BadRow, Batch, Position, Reader, Skipped
 from ..core.inputs import Rows
 from .ahead import ahead
 from .numbers import PAD
-from .source import STDIN, ByteStream, Source, compression, expand, is_regular, named, open_bytes, same_place, total_size
+from .source import ByteStream, Source, compression, expand, is_regular, named, open_bytes, same_place, total_size
 
 IGNORED, REQUIRED, ABSENT = 0, 1, 2  # labels: read past if there, on every line, on no line
 KEPT_BAD = Skipped.KEPT
@@ -170,18 +169,9 @@ class Flowing:
             n = self.stream.readinto(room[used:])
             self.ended = n == 0
             used += n
-            if self.ended or not self.waiting():
+            if self.ended or not self.stream.waiting():
                 break
         return used
-
-    def waiting(self) -> bool:
-        """Return whether more can be had at once: lines of a slow pipe are given as they come."""
-        if self.path != STDIN or not self.stream.plain:
-            return True
-        try:
-            return bool(select.select([self.stream], [], [], 0)[0])
-        except (OSError, ValueError):
-            return True
 
     def close(self) -> None:
         """Close the file."""

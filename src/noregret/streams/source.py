@@ -6,6 +6,7 @@ import contextlib
 import glob
 import io
 import os
+import select
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -119,6 +120,15 @@ class ByteStream(io.RawIOBase):
     def fileno(self) -> int:
         """Return the descriptor of the file or pipe."""
         return int(self._raw.fileno())
+
+    def waiting(self, seconds: float = 0.0) -> bool:
+        """Return whether more can be had at once, or in so many seconds; only plain pipes make one wait."""
+        if not self.plain or is_regular(self.path):
+            return True
+        try:
+            return bool(self._head) or bool(select.select([self], [], [], seconds)[0])
+        except (OSError, ValueError):
+            return True
 
     def readinto(self, buffer: Any) -> int:
         """Fill as much of the buffer as comes, 0 at the end."""

@@ -25,6 +25,7 @@ class JsonReader(BlockReader):
     """One JSON object a line. Nested objects have dots in their names; keys may come and go, and hold texts or numbers."""
 
     kind = "jsonl"
+    prompt = True
 
     def __init__(self, source: Source, on_bad: str = "stop", required: Any = (), block: int = BLOCK) -> None:
         super().__init__(source, on_bad, block, required)
