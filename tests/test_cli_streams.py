@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -613,3 +614,14 @@ def test_one_class_learners_on_the_command_line(here):
     assert found["examples"] == 600
     assert found["losses"].keys() == {"outside"}
     assert found["confusion"]["labels"] == [-1, 1]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_keeps_its_first_rows(tmp_path):
+    pipe = tmp_path / "rows"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("1 1:2\n-1 2:1\n1 1:1\n",))
+    writer.start()
+    found = json.loads(run("evaluate", str(pipe), "--format", "svmlight", "-m", "pa1", "--no-regret", "--json").stdout)
+    writer.join()
+    assert found["examples"] == 3

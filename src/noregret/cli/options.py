@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -124,8 +125,10 @@ def source_of(given: tuple[str, ...]) -> Any:
 
 
 def is_model(name: str) -> bool:
-    """Return whether a file is one that `train` saved."""
+    """Return whether a file is one that `train` saved; of a pipe nothing is read."""
     try:
+        if not os.path.isfile(name):
+            return False
         with open(name, "rb") as file:
             head = file.read(256)
     except (OSError, ValueError):
