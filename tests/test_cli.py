@@ -226,3 +226,14 @@ def test_ctrl_c_inside_the_compiler(tmp_path):
         _, errors = p.communicate(timeout=20)
     assert p.returncode == 130
     assert "Traceback" not in errors
+
+
+def test_algorithms_fit_a_terminal():
+    from noregret.cli.algorithms import in_paragraphs, learners
+
+    lines = in_paragraphs(learners(), 60).splitlines()
+    assert max(map(len, lines)) <= 60
+    words = " ".join(" ".join(lines).split())
+    for found in learners():
+        assert found["name"] in words
+        assert " ".join(found["summary"].split()) in words

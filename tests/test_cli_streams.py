@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -411,16 +412,49 @@ def test_a_second_signal_leaves_at_once(monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
-def test_ctrl_c_ends_a_study():
-    args = ["evaluate", ENDLESS, "-m", "pa1", "--no-regret"]
+def test_ctrl_c_ends_a_study_with_a_report_of_the_rows_so_far():
+    args = ["compare", ENDLESS, "-m", "pa1,perceptron", "--no-regret", "--json"]
     code = f"from noregret.cli import main, progress; progress.FIRST = 0.0; main({args!r})"
     p = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert "rows/s" in p.stderr.readline()
     p.send_signal(signal.SIGINT)
     out, said = p.communicate(timeout=60)
     assert p.returncode == 130
-    assert out == ""
+    found = json.loads(out)
+    assert "Interrupted after" in found["notes"][0]
+    assert found["learners"][0]["examples"] == found["learners"][1]["examples"] > 0
+    assert "Stopping" in said
     assert "Traceback" not in said
+
+
+def test_ctrl_c_before_there_are_rows_and_a_second_one_leave_at_once(monkeypatch):
+    left = []
+    monkeypatch.setattr("os._exit", left.append)
+    shown = progress.Progress(False)
+    progress.asked(shown)
+    assert left == [130]
+    shown.calls = 1
+    progress.asked(shown)
+    assert left == [130, 130]  # the first one asked already
+
+
+def test_the_search_for_the_best_model_is_told_in_a_pipe(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "FIRST", 0.0)
+    shown = progress.Progress(True)
+    shown.solving(3, 200.0, 199.0)
+    assert "step 3, to within 0.50 %" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_does_not_cost_the_report(here, monkeypatch):
+    monkeypatch.setattr("noregret.evaluation.report.Report.to_html", refuse_to_write)
+    done = run("evaluate", LINEAR, "-m", "pa1", "--no-regret", "--csv", "figures.csv", "--html", "x.html", code=1)
+    assert "hinge loss" in done.stdout
+    assert "cannot write x.html: No space left on device" in done.stderr
+    assert (here / "figures.csv").exists()
+
+
+def refuse_to_write(*_):
+    raise OSError(28, "No space left on device")
 
 
 def test_resuming_with_other_settings_is_refused(here):
@@ -459,9 +493,12 @@ def test_lines_in_a_pipe(monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_a_bar_on_a_terminal():
+@pytest.mark.parametrize(
+    ("phase", "last"), [("--no-regret", r"error [\d.]+ % (pa1|perceptron)"), ("--regret", r"regret: step \d+")]
+)
+def test_a_bar_on_a_terminal(phase, last):
     ours, theirs = pty.openpty()
-    args = ["compare", LINEAR, "-m", "pa1,perceptron", "--json"]
+    args = ["compare", LINEAR, "-m", "pa1,perceptron", "--json", phase]
     code = f"from noregret.cli import main, progress; progress.BLINK = 0.0; main({args!r})"
     env = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     p = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs, text=True, env=env)
@@ -473,7 +510,7 @@ def test_a_bar_on_a_terminal():
     os.close(ours)
     assert len(json.loads(out)["learners"]) == 2
     assert "rows/s" in said
-    assert re.search(r"error [\d.]+ % (pa1|perceptron)", said)
+    assert re.search(last, said)
 
 
 def test_rates():
@@ -552,3 +589,39 @@ def test_completion():
     assert completed("evaluate", "--model", "ogd", "--loss", "sq") == ["squared_hinge"]
     assert completed("cite", "winn") == ["winnow"]
     assert completed("evaluate", "--model", "nothing", "--sc") == ["--scale"]
+
+
+# ---- mistakes of a user ----------------------------------------------------------------------------------------------
+def test_a_model_is_no_source(here):
+    run("train", LINEAR, "-m", "pa1", "--save", "m.nr", "--quiet")
+    for args in (["evaluate", "m.nr", "-m", "pa1"], ["predict", "m.nr", "--model-file", "m.nr"], ["convert", "m.nr", "m.csv"]):
+        assert "m.nr is a model of noregret" in refused(*args)
+
+
+def test_an_unknown_figure_is_refused_before_the_work(here):
+    assert "did you mean 'error'" in refused("compare", "there-is-no-such-file.svm", "--sort", "eror")
+    run("compare", LINEAR, "-m", "pa1,ogd", "--no-regret", "--sort", "squared_hinge")
+
+
+def test_drafts_are_not_what_an_error_is_about(here):
+    run("train", LINEAR, "-m", "pa1", "--save", "m.nr", "--quiet")
+    said = refused("predict", LINEAR, "--model-file", "m.nr", "--output", "nowhere/answers", code=1)
+    assert said == "Error: nowhere/answers: No such file or directory\n"
+
+
+def test_one_class_learners_on_the_command_line(here):
+    found = json.loads(run("evaluate", LINEAR, "-m", "pa_uniclass", "--json").stdout)
+    assert found["examples"] == 600
+    assert found["losses"].keys() == {"outside"}
+    assert found["confusion"]["labels"] == [-1, 1]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_keeps_its_first_rows(tmp_path):
+    pipe = tmp_path / "rows"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("1 1:2\n-1 2:1\n1 1:1\n",))
+    writer.start()
+    found = json.loads(run("evaluate", str(pipe), "--format", "svmlight", "-m", "pa1", "--no-regret", "--json").stdout)
+    writer.join()
+    assert found["examples"] == 3

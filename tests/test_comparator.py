@@ -389,3 +389,16 @@ def test_refusals(given, message):
     loss, y = given.pop("loss"), given.pop("y")
     with pytest.raises(ValueError, match=message):
         best_fixed(stream(P, y), loss, **given)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_curvature_of_sparse_rows(share):
+    from noregret.evaluation.curvature import add_curvature
+
+    rng = np.random.default_rng(6)
+    Z = np.where(rng.random((50, 12)) < share, rng.standard_normal((50, 12)), 0.0)
+    curve = np.where(rng.random(50) < 0.3, 0.0, rng.random(50))
+    H = np.ones((13, 13))
+    add_curvature(H, csr_matrix(Z), curve, True)
+    wide = np.column_stack([Z, np.ones(50)])
+    assert np.allclose(H, 1.0 + (wide.T * curve) @ wide, rtol=0.0, atol=1e-12)

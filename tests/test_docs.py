@@ -4,22 +4,42 @@ import doctest
 import importlib
 import importlib.util
 import inspect
+import os
 import pathlib
 import pkgutil
 import re
+import subprocess
+import sys
 
 import click
+import numpy as np
 import pytest
 
 import noregret as nr
 from noregret import families
 from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
+from noregret.evaluation.drift import DETECTORS
+from noregret.evaluation.report import KEYS
+from noregret.evaluation.run import ACTIONS
 from noregret.registry import load_all
+from noregret.streams.stream import SUFFIXES
+from noregret.streams.synthetic import COMMON, SOURCES
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-MODULES = ["noregret", "noregret.checks", *(f"noregret.families.{m.name}" for m in pkgutil.iter_modules(families.__path__))]
+SHOWN = [p for p in PAGES if "```console" in p.read_text("utf-8")]
+MODULES = [
+    "noregret",
+    "noregret.checks",
+    "noregret.evaluation.study",
+    "noregret.evaluation.training",
+    "noregret.streams.stream",
+    "noregret.transforms.pipeline",
+    "noregret.transforms.scale",
+    "noregret.transforms.table",
+    *(f"noregret.families.{m.name}" for m in pkgutil.iter_modules(families.__path__)),
+]
 LEARNERS = sorted(name for name, cls in load_all().items() if cls.__module__.startswith("noregret."))
 
 
@@ -36,14 +56,15 @@ def generate():
 
 
 # ---- code runs -------------------------------------------------------------------------------------------------------
-def blocks(text):
-    return re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+def blocks(text, language="python"):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
 
 
 @pytest.mark.parametrize("path", [p for p in PAGES if p.name != "learners.md"], ids=lambda p: p.name)
-def test_code_in_pages(path):
+def test_code_in_pages(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     text = "\n".join(block for block in blocks(path.read_text("utf-8")) if ">>>" in block)
-    said, runner = [], doctest.DocTestRunner()
+    said, runner = [], doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     runner.run(doctest.DocTestParser().get_doctest(text, {}, path.name, path.name, 0), out=said.append)
     assert runner.failures == 0, "".join(said)
 
@@ -59,6 +80,84 @@ def test_doctests(name):
     said = doctest.testmod(module)
     assert said.failed == 0
     assert said.attempted > 0
+
+
+# ---- commands run ----------------------------------------------------------------------------------------------------
+def commands(text):
+    """Return the commands of the console blocks of a page: what to run, the exit code, what it prints.
+
+    A command begins with `$ ` and may go on in lines that begin with `> `; `# exit 1` at its end says that it fails so.
+    """
+    found = []
+    for line in "".join(blocks(text, "console")).splitlines():
+        if line.startswith("$ "):
+            found.append(([line[2:]], []))
+        elif line.startswith("> ") and not found[-1][1]:
+            found[-1][0].append(line[2:])
+        else:
+            found[-1][1].append(line)
+    for lines, expected in found:
+        code = re.search(r"# exit (\d+)$", lines[0])
+        yield "\n".join(lines), int(code[1]) if code else 0, "\n".join(expected).strip()
+
+
+# Lines that come when a machine is slow.
+PROGRESS = re.compile(r"^([\d,]+ rows?, (\d+ %, )?\d+ s, |regret: step ).*\n", re.M)
+
+
+NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
+
+
+def alike(expected, said):
+    """Return whether an output is as shown: `...` is anything, and another processor may round numbers otherwise."""
+    parts = re.split(rf"(\.\.\.|{NUMBER})", expected)
+    shown = [part for part in parts[1::2] if part != "..."]
+    text = "".join(re.escape(part) if i % 2 == 0 else ".*?" if part == "..." else f"({NUMBER})" for i, part in enumerate(parts))
+    found = re.fullmatch(re.sub(r"(\\ )+", " +", text), said, re.S)
+    return found is not None and [number(v) for v in found.groups()] == pytest.approx([number(v) for v in shown], rel=0.01)
+
+
+def number(text):
+    return float(text.replace(",", ""))
+
+
+def test_an_output_is_as_shown_but_for_rounding():
+    assert alike("a  466.2 of ... rows\nb", "a 466.1 of 5 rows\nb")
+    assert not alike("a 466.2 of ... rows\nb", "a 480.1 of 5 rows\nb")
+    assert not alike("a 466.2 of ... rows\nb", "c 466.2 of 5 rows\nb")
+    assert not alike("a 466.2", "a 466.2 and more")
+
+
+def test_the_runner_reads_what_a_page_shows():
+    page = "x\n```console\n$ cat > a <<E\n> 1\n> E\n$ false  # exit 1\nno\n...\n\n$ true\n```\n"
+    assert list(commands(page)) == [("cat > a <<E\n1\nE", 0, ""), ("false  # exit 1", 1, "no\n..."), ("true", 0, "")]
+    slow = "5,304,320 rows, 2 s, 2.6M rows/s, error 15.63 %\nregret: step 32, to within 0.09 %\n3 rows, error 0.00 %.\n"
+    assert PROGRESS.sub("", slow) == "3 rows, error 0.00 %.\n"
+
+
+@pytest.mark.parametrize("path", SHOWN, ids=lambda p: p.name)
+def test_commands_in_pages(path, tmp_path):
+    bin_directory = os.path.dirname(sys.executable)
+    settings = {"PATH": f"{bin_directory}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "80", "PYTHONUTF8": "1", "TERM": "dumb"}
+    settings |= dict.fromkeys(("NOREGRET_PLUGINS", "NOREGRET_DEBUG"), "")
+    for command, code, expected in commands(path.read_text("utf-8")):
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=tmp_path,
+            env=os.environ | settings,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        said = "\n".join(line.rstrip() for line in PROGRESS.sub("", done.stdout.decode()).splitlines()).strip()
+        assert done.returncode == code, f"$ {command}\n{said}"
+        assert alike(expected, said), f"$ {command}\nexpected:\n{expected}\ngot:\n{said}"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_shown(name):
+    assert re.search(rf"^\$ (.*[|] )?(\S+=\S+ )?noregret {name}\b", read("docs/tutorial.md") + read("README.md"), re.M)
 
 
 # ---- every learner ---------------------------------------------------------------------------------------------------
@@ -138,6 +237,45 @@ def test_options_verbs_and_attributes_are_documented():
     }
     for word in options | (public - {"offset_"}) | verbs:
         assert f"`{word}" in page, word
+
+
+def test_sources_are_documented():
+    page = read("docs/streams.md")
+    for name, source in SOURCES.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+        assert all(f"`{option}`" in row for option in source.options if option not in COMMON), name
+    for word in (*SUFFIXES.values(), *(f".{ending}" for ending in SUFFIXES), *inspect.signature(nr.Table).parameters):
+        assert f"`{word}" in page, word
+    for option in inspect.signature(nr.stream).parameters.values():
+        if option.kind is option.KEYWORD_ONLY and option.name != "front":
+            assert re.search(rf"`{option.name}\b", page), option.name
+
+
+def test_figures_and_keys_are_documented():
+    page = read("docs/evaluation.md")
+    found = nr.compare("synthetic:linear?n=200", "perceptron").to_dict()
+    learner, real = found["learners"][0], nr.evaluate("synthetic:friedman?n=200", "pa1_regressor").learners[0]
+    one_class = nr.evaluate((np.eye(3)[[0, 1, 2, 0]], [1, 1, -1, 1]), "pa_uniclass").learners[0]
+    words = [
+        *KEYS,
+        *one_class["losses"],
+        *one_class["metrics"],
+        *learner["losses"],
+        *learner["metrics"],
+        *real["losses"],
+        *real["metrics"],
+        *learner["regret"],
+        *found,
+    ]
+    words += [*learner["regret"]["curve"], *learner["curve"], *found["data"], *DETECTORS, *ACTIONS]
+    for word in words:
+        assert f"`{word}`" in page or f'`"{word}"`' in page or f'"{word}"`' in page, word
+
+
+def test_public_names_are_documented():
+    pages = "".join(path.read_text("utf-8") for path in PAGES if path.name != "learners.md")
+    for name in nr.__all__:
+        assert f"nr.{name}" in pages or f"`{name}" in pages, name
 
 
 def test_laws_are_documented():

@@ -13,7 +13,9 @@ SAYS = {
     "novelty": "one by one: [1, -1]",
     "own_algorithm": "said left - it was right",
     "regression_stream": "intercept: 3.0",
+    "regret_study": "below the bound everywhere: True",
     "save_and_resume": "the same weights, bit for bit: True",
+    "shop_pipeline": "loaded, it says: return",
     "sklearn_pipeline": "accuracy on the rest: 0.9",
     "spam_stream": "most like spam:",
 }

@@ -377,3 +377,17 @@ def test_codes_of_labels_in_order_of_appearance():
     signs = np.array(labels.values)
     near(fig.metrics(labels.values)["f1"], sk.f1_score(signs[y], signs[said]))
     assert fig.confusion(labels.values)["labels"] == [-1, 1]
+
+
+@pytest.mark.parametrize("bits", [3, 12, 31])
+def test_counting_in_a_table_and_by_sorting(bits):
+    from noregret.evaluation.ranking import counted, grouped
+
+    rng = np.random.default_rng(bits)
+    keys = rng.integers(1 << bits, 1 << (bits + 1), 500).astype(np.uint32)
+    of_class = rng.random(500) < 0.3
+    found, sums = grouped(*counted(keys, of_class))
+    assert found.tolist() == sorted(set(keys.tolist()))
+    for k, (others, own) in zip(found, sums.T, strict=True):
+        assert others == np.sum((keys == k) & ~of_class)
+        assert own == np.sum((keys == k) & of_class)

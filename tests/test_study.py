@@ -129,8 +129,8 @@ def test_a_learner_that_cannot_take_the_stream_is_left_behind():
 def test_learners_of_different_tasks_cannot_be_compared():
     with pytest.raises(ValueError, match="classification and regression"):
         compare(URL, ["pa1", "pa1_regressor"])
-    with pytest.raises(ValueError, match="learns without labels"):
-        evaluate(URL, "pa_uniclass")
+    with pytest.raises(ValueError, match="classification and one_class"):
+        compare(URL, ["pa1", "pa_uniclass"])
 
 
 def test_names_of_learners():

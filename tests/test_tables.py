@@ -26,7 +26,7 @@ from noregret.core.batch import BadRow
 from noregret.core.labels import Coded
 from noregret.streams.arff import ArffReader
 from noregret.streams.arrays import ArraysReader, in_memory
-from noregret.streams.delimited import scanned
+from noregret.streams.records import scanned
 from noregret.streams.tables import CsvReader, JsonReader, ParquetReader
 from noregret.transforms.front import Front
 from noregret.transforms.table import Table
@@ -258,7 +258,7 @@ def test_readers_heed_a_table(tmp_path):
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
     pa.parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
     for reader in (CsvReader(tmp_path / "a.csv"), JsonReader(tmp_path / "a.jsonl"), ParquetReader(tmp_path / "a.parquet")):
-        reader.heed(table)
+        reader.heed(table, True)
         with pytest.raises(BadRow, match=r":\d.*expected a value (in column|under) 'y'"):
             read(reader)
         reader.on_bad = "skip"
@@ -309,9 +309,9 @@ def test_json_lines_make_the_same_features_however_they_are_cut(tmp_path):
     ("line", "said"),
     [
         ('{"a": 1', r"a.jsonl:31:8: expected a JSON object"),
-        ("null", r"a.jsonl:31:1: expected a JSON object, found a NoneType"),
-        ('{"a": 1} {"a": 2}', r"a.jsonl:31:10: expected a JSON object, found Extra data"),
-        ("[1, 2]", r"a.jsonl:31:1: expected a JSON object, found a list"),
+        ("null", r"a.jsonl:31:1: expected a JSON object on one line, found a NoneType"),
+        ('{"a": 1} {"a": 2}', r"a.jsonl:31:10: expected a JSON object on one line, found Extra data"),
+        ("[1, 2]", r"a.jsonl:31:1: expected a JSON object on one line, found a list"),
         ('{"a": [1]}', r"a.jsonl:31: expected a number or text under 'a', found a list"),
         ('{"a": Infinity}', r"a.jsonl:31: expected a finite number under 'a'"),
         ('{"b": 1}', r"a.jsonl:31: expected a value under 'a', found none"),
@@ -335,7 +335,7 @@ def test_a_file_that_begins_with_null_or_other_bytes(tmp_path):
     reader = JsonReader(path, on_bad="skip")
     assert read(reader) == [{"a": 1}]
     assert [s.split(": ")[1] for s in reader.skipped.first] == [
-        "expected a JSON object, found a NoneType",
+        "expected a JSON object on one line, found a NoneType",
         "expected text in UTF-8, found bytes of another encoding",
     ]
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from scipy.sparse import random as random_sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
@@ -426,13 +427,19 @@ def test_sparse_rows_are_scaled_by_their_stored_entries():
     out = scale.rows(rows, False)
     for j in range(20):
         stored = X.data[X.indices == j]
-        deviation = stored.std()
-        assert out.arrays[2][X.indices == j] == pytest.approx(stored / deviation if deviation > 1e-12 else stored)
+        assert out.arrays[2][X.indices == j] == pytest.approx(stored / np.sqrt((stored**2).mean()))
     centred = Scale(center=True)
     centred.rows(rows, True)
     got = centred.rows(rows, False).arrays[2]
     for j in range(20):
         assert got[X.indices == j].mean() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_sparse_features_that_hardly_vary_do_not_blow_up():
+    X = csr_matrix(np.c_[1.0 + 1e-9 * np.arange(50.0), np.ones(50), -1e-9 * (np.arange(50.0) + 1)])
+    out = Scale().rows(inputs.rows(X, "float64"), True)
+    assert np.abs(out.arrays[2]).max() < 2.0
+    assert out.arrays[2][out.arrays[1] == 1].tolist() == [1.0] * 50
 
 
 def test_after_a_table_only_numbers_are_scaled():
@@ -686,3 +693,86 @@ def test_steps_out_of_order():
     for steps in ([nr.PA1(), Scale()], [Scale()], [Scale(), Table(), nr.PA1()], ["scale", nr.PA1()]):
         with pytest.raises(TypeError, match=r"last step|must be a Table|one Table"):
             Pipeline(steps)
+
+
+def bag_batches(rng):
+    """Batches of dicts of numbers, among them some that need the kernel."""
+    names = ["age", "é", *(f"w{k}" for k in range(60))]
+    for size in (1, 7, 40, 3, 90):
+        picked = [rng.choice(names, rng.integers(0, 12), replace=False).tolist() for _ in range(size)]
+        yield [{"y": "a", **{n: [1, 2.5, True, -0.0, np.float64(3.0)][rng.integers(5)] for n in some}} for some in picked]
+        if size == 40:
+            yield [{"age": None, "w1": 2.0, "city": "Ulm"}, {"city": 5.0, "w90": 1}, {"age": 2**60}]
+
+
+@pytest.mark.parametrize("numeric", [None, ["w3", "late"]])
+def test_bags_of_numbers_are_encoded_as_by_the_kernel(monkeypatch, numeric):
+    def rows():
+        table = Table(target="y", numeric=numeric)
+        for k, batch in enumerate(bag_batches(np.random.default_rng(5))):
+            mark = table.mark()
+            for learn in (False, True):
+                found, measured = table.encoded(batch, learn)
+                yield [*(a.tolist() for a in found.arrays), found.width, measured.tolist(), table.feature_names, table.column_roles]
+            if k == 3:
+                table.back(mark)
+
+    quick = list(rows())
+    monkeypatch.setattr("noregret.transforms.table.bags", lambda *_: None)
+    assert quick == list(rows())
+
+
+# ---- what does not fit -------------------------------------------------------------------------------------------------
+def test_rows_of_another_width_are_refused_before_they_are_scored():
+    """They would be looked up outside the weights."""
+    p = nr.pipeline(Normalize(), nr.PA1()).partial_fit(np.eye(3), [0, 1, 0])
+    wide = csr_matrix(([1.0], ([0], [10**6])), shape=(1, 10**6 + 1))
+    for X in (wide, np.ones((1, 5)), np.ones((1, 2))):
+        with pytest.raises(ValueError, match=r"X has \d+ features"):
+            p.predict(X)
+    with pytest.raises(ValueError, match="X has 5 features"):
+        p.predict_one(np.ones(5))
+    with pytest.raises(ValueError, match="X has 1000001 features"):
+        p.learner._score_rows(inputs.rows(wide, "float64"))
+
+
+def test_a_front_that_does_not_fit_its_learner_is_no_model(tmp_path):
+    """The table of a file may say other places than the weights have."""
+    p = nr.pipeline(Table(hash_bits=6), nr.PA1()).partial_fit([{"c": str(k)} for k in range(40)], np.arange(40) % 2)
+    for bits in (20, None):
+        meta = p.front.meta()
+        meta["table"]["settings"]["hash_bits"] = bits
+        p._front = Front.restored(meta, p.front.tensors())
+        p.save(tmp_path / "m.nr")
+        with pytest.raises(ValueError, match="m.nr: .*expected the features of Table"):
+            nr.load(tmp_path / "m.nr")
+
+
+def test_a_pipeline_from_a_file_merges_with_one_that_was_not_saved(tmp_path):
+    def half(k):
+        rows = [{"a": float(i % 7), "c": "uv"[i % 2]} for i in range(20 * k, 20 * k + 20)]
+        return nr.pipeline(Table(chars=(2, 3), ignore=("z",), cross=("a,c",)), Scale(), nr.Perceptron()).partial_fit(
+            rows, [0, 1] * 10
+        )
+
+    half(0).save(tmp_path / "m.nr")
+    merged = nr.load(tmp_path / "m.nr").merge(half(1))
+    x = [{"a": 2.0, "c": "v"}, {"a": 5.0, "c": "u"}]
+    assert merged.decision_function(x).tolist() == half(0).merge(half(1)).decision_function(x).tolist()
+    assert repr(nr.load(tmp_path / "m.nr").steps[1:]) == repr(half(0).steps[1:])
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Table(target="a", weight="a"), "both the target and the weight"),
+        (lambda: Table(target=3), "target must be the name of a column"),
+        (lambda: Table(names=-1), "names must be a whole number"),
+        (lambda: Scale(floor=-1.0), "floor must be a number"),
+        (lambda: Scale(floor=float("nan")), "floor must be a number"),
+        (lambda: Scale(center="no"), "center must be"),
+    ],
+)
+def test_settings_that_are_refused(make, said):
+    with pytest.raises(ValueError, match=said):
+        make()

@@ -26,14 +26,25 @@ def summary(doc: str | None) -> str:
 
 
 def amount(x: float | None, digits: int = 4) -> str:
-    """Return a number to so many digits: 1,234 or 0.01234; a dash for None."""
+    """Return a number to so many digits: 1,234 or 0.01234 or 1.234e13; a dash for None."""
     if x is None or math.isnan(x):
         return "-"
     if math.isinf(x):
         return "inf" if x > 0 else "-inf"
-    if (x == int(x) and abs(x) < 1e15) or 10.0 ** (digits - 1) <= abs(x) < 1e15:
+    if (x == int(x) and abs(x) < 1e12) or 10.0 ** (digits - 1) <= abs(x) < 1e9:
         return f"{x:,.0f}"
-    return f"{x:,.{digits}g}"
+    head, e, power = f"{x:,.{digits}g}".partition("e")
+    return f"{head}e{int(power)}" if e else head
+
+
+def duration(seconds: float) -> str:
+    """Return a time with its unit: 34 ms, 0.57 s, 12.3 s, 2 min 5 s."""
+    if seconds < 0.0995:
+        return f"{1000.0 * seconds:.2g} ms"
+    if seconds < 99.5:
+        return f"{seconds:.2f} s" if seconds < 9.995 else f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def percent(x: float | None) -> str:

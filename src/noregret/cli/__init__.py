@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ import click
 from .. import __version__
 
 COMMANDS = ("evaluate", "compare", "sweep", "train", "predict", "inspect", "convert", "algorithms", "cite", "new", "warm")
+DRAFT = r"\.[0-9a-f]{8,16}\.tmp$"  # of the name under which a file is written until it is whole
 COMPLETION = """\b
 Completion of commands, options and learners by the Tab key:
   bash: eval "$(_NOREGRET_COMPLETE=bash_source noregret)" in ~/.bashrc
@@ -53,7 +55,7 @@ def message(e: BaseException) -> str:
     if isinstance(e, MemoryError):
         return "out of memory: fold the features with --hash-bits, or take fewer rows with --limit"
     if isinstance(e, OSError) and e.strerror and e.filename is not None:
-        return f"{e.filename}: {e.strerror}"
+        return f"{re.sub(DRAFT, '', str(e.filename))}: {e.strerror}"
     return str(e) or type(e).__name__
 
 

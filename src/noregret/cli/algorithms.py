@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import textwrap
 from typing import Any
 
 import click
@@ -28,11 +29,22 @@ def command(task: str | None, as_json: bool) -> None:
         return
     rows = [[a["name"], a["class"], a["task"], a["merges"], a["summary"]] for a in found]
     text = table(["name", "class", "task", "merge", "summary"], rows, left=range(5))
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    click.echo("\n".join(line[:width] for line in text.splitlines()))
-    click.echo(
-        f"\n{len(rows)} learners. noregret evaluate --model NAME --help shows the options of one, noregret cite NAME its paper."
-    )
+    click.echo(in_paragraphs(found, shutil.get_terminal_size().columns) if sys.stdout.isatty() else text)
+    told = f"{len(rows)} learners. noregret evaluate --model NAME --help shows the options of one, noregret cite NAME its paper."
+    click.echo("\n" + (textwrap.fill(told, shutil.get_terminal_size().columns) if sys.stdout.isatty() else told))
+
+
+def in_paragraphs(found: list[dict[str, Any]], width: int) -> str:
+    """Return names and what they do for a terminal so wide, under the task."""
+    room = max((len(a["name"]) for a in found), default=0) + 2
+    how: dict[str, Any] = {"width": max(width, room + 20), "subsequent_indent": " " * room, "break_on_hyphens": False}
+    lines = []
+    for task in dict.fromkeys(a["task"] for a in found):
+        lines += ["", task.replace("_", "-")]
+        for a in found:
+            if a["task"] == task:
+                lines.append(textwrap.fill(a["summary"], initial_indent=a["name"].ljust(room), **how))
+    return "\n".join(lines[1:])
 
 
 def learners(task: str | None = None) -> list[dict[str, Any]]:

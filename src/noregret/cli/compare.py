@@ -21,7 +21,7 @@ from .options import (
     watching_options,
 )
 from .plugins import plugin_option
-from .progress import watching
+from .progress import following, watching
 
 
 @click.command("compare", cls=Command, short_help="Measure several learners in one pass.")
@@ -41,10 +41,11 @@ from .progress import watching
     "--permutations",
     cls=Option,
     group="Options",
-    type=click.IntRange(1),
+    type=click.IntRange(2),
+    metavar="N",
     help="Take the rows in so many random orders: mean and spread.",
 )
-@click.option("--seed", cls=Option, group="Options", type=click.IntRange(0), help="Seed of the orders.  [default: 0]")
+@click.option("--seed", cls=Option, group="Options", type=click.IntRange(0), metavar="N", help="Seed of the orders.  [default: 0]")
 @source_options
 @watching_options
 @report_options
@@ -55,7 +56,7 @@ def command(source: tuple[str, ...], models: tuple[str, ...], quiet: bool, **opt
 
     \b
     noregret compare mail.svm
-    noregret compare mail.svm -m perceptron,pa1:C=0.1,average=true -m ogd --html report.html
+    noregret compare mail.svm -m perceptron,pa1:C=0.1 -m ogd --html report.html
     noregret compare mail.svm -m pa1,pa2 --permutations 20
     """  # noqa: D301  click reads the mark
     from ..evaluation.study import compare
@@ -64,8 +65,8 @@ def command(source: tuple[str, ...], models: tuple[str, ...], quiet: bool, **opt
     chosen = [learners.from_spec(spec) for spec in split(models)] or None
     extra = {k: options[k] for k in ("permutations", "seed") if options[k] is not None}
     with watching(quiet, f"{len(chosen) if chosen else 'the'} learners") as watch:
-        report = compare(source_of(source), chosen, watch=watch, **extra, **watched(options))
-    deliver(report, options)
+        report = compare(source_of(source), chosen, **following(watch), **extra, **watched(options))
+    deliver(report, options, watch.stopped)
 
 
 def split(given: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ import click
 from . import learners
 from .options import check_files, deliver, report_options, source_argument, source_of, source_options, watched, watching_options
 from .plugins import plugin_option
-from .progress import watching
+from .progress import following, watching
 
 
 @click.command("evaluate", cls=learners.LearnerCommand, short_help="Measure one learner over a source.")
@@ -35,5 +35,5 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
     check_files(options)
     chosen = learners.learner(model, learners.settings(options))
     with watching(quiet, chosen.name) as watch:
-        report = evaluate(source_of(source), chosen, watch=watch, **watched(options))
-    deliver(report, options)
+        report = evaluate(source_of(source), chosen, **following(watch), **watched(options))
+    deliver(report, options, watch.stopped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +118,22 @@ def source_argument(command: Any) -> Any:
 
 def source_of(given: tuple[str, ...]) -> Any:
     """Return what the library calls a source: one name, or a list."""
+    for name in given:
+        if is_model(name):
+            raise click.UsageError(f"{name} is a model of noregret, not a source of rows: noregret inspect shows it")
     return given[0] if len(given) == 1 else list(given)
+
+
+def is_model(name: str) -> bool:
+    """Return whether a file is one that `train` saved; of a pipe nothing is read."""
+    try:
+        if not os.path.isfile(name):
+            return False
+        with open(name, "rb") as file:
+            head = file.read(256)
+    except (OSError, ValueError):
+        return False
+    return head[8:9] == b"{" and b'"noregret":' in head
 
 
 def given(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -137,6 +153,18 @@ def reading(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # ---- how a study is watched ------------------------------------------------------------------------------------------
+def figure(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the name of a figure, refused if no report has it."""
+    if value is not None:
+        from ..evaluation.summary import known_figure
+
+        try:
+            known_figure(value)
+        except ValueError as e:
+            raise click.BadParameter(str(e), ctx, param) from None
+    return value
+
+
 watching_options, WATCHING = group(
     "Watching",
     one("--window", type=click.IntRange(1), metavar="ROWS", help="Also measure over a sliding window."),
@@ -171,7 +199,12 @@ watching_options, WATCHING = group(
         type=click.FloatRange(0, min_open=True),
         help="How well the comparator is found.  [default: 0.001]",
     ),
-    one("--sort", metavar="FIGURE", help="Figure that orders the learners: error, loss, regret, auc, examples_per_second, ..."),
+    one(
+        "--sort",
+        metavar="FIGURE",
+        callback=figure,
+        help="Figure that orders the learners: error, loss, regret, auc, examples_per_second, ...",
+    ),
 )
 
 
@@ -198,30 +231,39 @@ report_options, REPORT = group(
 )
 
 
+FILES = ("html", "figures", "curves", "plot", "report_json")
+
+
 def check_files(options: Mapping[str, Any]) -> None:
     """Refuse, before the work begins, files that could not be written at its end."""
+    import os
     from pathlib import Path
 
-    for name in ("html", "figures", "curves", "plot", "report_json"):
-        if (path := options.get(name)) and not Path(path).absolute().parent.is_dir():
+    for path in (options[name] for name in FILES if options.get(name)):
+        parent = Path(path).absolute().parent
+        if not parent.is_dir():
             raise click.ClickException(f"cannot write {path}: there is no directory {Path(path).parent}")
+        if not os.access(parent, os.W_OK):
+            raise click.ClickException(f"cannot write {path}: the directory {Path(path).parent} does not let you")
     if options.get("plot") and Path(options["plot"]).suffix.lower() not in (".png", ".svg"):
         raise click.UsageError(f"--plot writes a file that ends in .png or .svg, got {options['plot']!r}")
 
 
-def deliver(report: Any, options: Mapping[str, Any]) -> None:
-    """Print a report, and write the files asked for."""
-    if options["plot"]:
-        report.plot(options["plot"])
-    for name, write in (("html", report.to_html), ("figures", report.to_csv), ("curves", report.curves_to_csv)):
+def deliver(report: Any, options: Mapping[str, Any], stopped: bool = False) -> None:
+    """Print a report, and write the files asked for; one that cannot be written does not cost the report."""
+    ways = (report.to_html, report.to_csv, report.curves_to_csv, report.plot, report.to_json)
+    written, failed = [], []
+    for name, write in zip(FILES, ways, strict=True):
         if options[name]:
-            write(options[name])
-    if options["report_json"]:
-        report.to_json(options["report_json"])
-    if options["as_json"]:
-        click.echo(report.to_json(), nl=False)
-        return
-    click.echo(str(report))
-    written = [options[name] for name in ("html", "figures", "curves", "plot", "report_json") if options[name]]
-    if written:
+            try:
+                write(options[name])
+                written.append(options[name])
+            except (OSError, ValueError, ImportError) as e:
+                failed.append(f"cannot write {options[name]}: {getattr(e, 'strerror', None) or e}")
+    click.echo(report.to_json() if options["as_json"] else f"{report}\n", nl=False)
+    if written and not options["as_json"]:
         click.echo(f"\nWrote {', '.join(written)}.")
+    if failed:
+        raise click.ClickException("; ".join(failed))
+    if stopped:
+        click.get_current_context().exit(130)

@@ -53,7 +53,7 @@ def command(
 
     \b
     noregret predict new.svm --model-file spam.nr
-    noregret predict new.csv --model-file spam.nr --id key --scores --as csv --output answers.csv
+    noregret predict new.csv --model-file spam.nr --id key --scores --as csv
     """  # noqa: D301  click reads the mark
     from ..core.model_file import load
     from ..evaluation.training import answer, opening
@@ -83,8 +83,7 @@ def columns(model: Any, options: dict[str, Any]) -> dict[str, Any]:
     for name in [k for k in options if k in table.get_params()]:
         value = options.pop(name)
         if name == "id":
-            table.id = value
-            table._leave |= {value} - set(table.column_roles)
+            table.identify(value)
         elif repr(value) != repr(getattr(table, name)):
             raise click.UsageError(
                 f"the model has columns of its own ({name}={getattr(table, name)!r}): leave out --{name.replace('_', '-')}"

@@ -28,6 +28,7 @@ class Progress:
         self.start = self.drawn = monotonic()
         self.next = FIRST
         self.calls = self.before = 0
+        self.stopped = False  # whether the user asked for an end
         self.bar: Any = None
         self.task: Any = None
         self.terminal = show and sys.stderr.isatty()
@@ -69,6 +70,21 @@ class Progress:
             parts.insert(1, f"{100 * reader.read / reader.size:.0f} %")
             parts.append(f"{seconds * (reader.size / reader.read - 1):.0f} s to go")
         return ", ".join([part for part in (*parts, running_error(learners)) if part])
+
+    def solving(self, passes: int, upper: float, lower: float) -> None:
+        """Show how far the search for the best fixed model is."""
+        now = monotonic()
+        said = f"regret: step {passes}, to within {100 * (upper - lower) / max(upper, 1.0):.2f} %"
+        if self.terminal and self.bar is not None and now - self.drawn >= BLINK:
+            self.drawn = now
+            self.bar.update(self.task, total=None, said=said)
+        elif self.show and not self.terminal and now - self.start >= self.next:
+            self.next += min(self.next, SLOWEST)
+            click.echo(said, err=True)
+
+    def stop(self) -> bool:
+        """Return whether the user asked for an end."""
+        return self.stopped
 
     def close(self) -> None:
         """Take the bar away."""
@@ -117,13 +133,14 @@ def running_error(learners: Any) -> str:
 def watching(quiet: bool, what: str, leave: bool = True) -> Iterator[Progress]:
     """Yield what to call; while nothing has come of it yet, say when it is the compiler that takes the time.
 
-    With `leave`, Ctrl-C ends the process at once: the compiler swallows a KeyboardInterrupt and goes on.
+    With `leave`, Ctrl-C asks for a stop once there are rows to report on, and ends the process at once before that and the second
+    time: the compiler swallows a KeyboardInterrupt and goes on.
     """
     shown = Progress(not quiet)
     ready = threading.Event()
     if shown.terminal:
         threading.Thread(target=tell_of_compiling, args=(shown, ready, what), daemon=True).start()
-    was = signal.signal(signal.SIGINT, lambda *_: gone(shown)) if leave and in_main_thread() else None
+    was = signal.signal(signal.SIGINT, lambda *_: asked(shown)) if leave and in_main_thread() else None
     try:
         yield shown
     finally:
@@ -133,9 +150,22 @@ def watching(quiet: bool, what: str, leave: bool = True) -> Iterator[Progress]:
             signal.signal(signal.SIGINT, was)
 
 
+def following(shown: Progress) -> dict[str, Any]:
+    """Return the options by which a study shows how far it is and is stopped."""
+    return {"watch": shown, "regret_watch": shown.solving, "stop": shown.stop}
+
+
 def in_main_thread() -> bool:
     """Return whether signals can be handled here."""
     return threading.current_thread() is threading.main_thread()
+
+
+def asked(shown: Progress) -> None:
+    """Note that the user asked for an end, or leave."""
+    if shown.calls == 0 or shown.stopped:
+        gone(shown)
+    shown.stopped = True
+    os.write(2, b"\nStopping: the report is of the rows so far. Again to leave at once.\n")
 
 
 def gone(shown: Progress) -> None:

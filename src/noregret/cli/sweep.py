@@ -19,14 +19,21 @@ from .options import (
     watching_options,
 )
 from .plugins import plugin_option
-from .progress import watching
+from .progress import following, watching
 
 
 @click.command("sweep", cls=learners.SweepCommand, short_help="Measure a grid of settings of one learner.")
 @source_argument
 @learners.model_option(required=True)
 @plugin_option
-@click.option("--folds", cls=Option, group="Options", type=click.IntRange(2), help="Choose by cross-validation in so many blocks.")
+@click.option(
+    "--folds",
+    cls=Option,
+    group="Options",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Choose by cross-validation in so many blocks.",
+)
 @click.option(
     "--validation",
     cls=Option,
@@ -62,8 +69,8 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
         )
     extra = {k: options[k] for k in ("folds", "validation") if options[k] is not None}
     with watching(quiet, base.name) as watch:
-        report = sweep(source_of(source), base, watch=watch, **grid, **extra, **watched(options))
-    deliver(report, options)
+        report = sweep(source_of(source), base, **following(watch), **grid, **extra, **watched(options))
+    deliver(report, options, watch.stopped)
 
 
 def example(base: Any) -> str:

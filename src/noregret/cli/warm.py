@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,8 @@ from . import plugins
 from .cite import complete, unknown
 from .options import Command, Option
 
+READERS = "readers"  # stands for the kernels that read files and make features of tables
+
 
 @click.command("warm", cls=Command, short_help="Compile kernels into the cache ahead of use.")
 @click.argument("names", nargs=-1, shell_complete=complete)
@@ -29,22 +32,23 @@ from .options import Command, Option
 @plugins.plugin_option
 @click.option("--json", "as_json", cls=Option, is_flag=True, help="Print JSON at the end instead of lines on the way.")
 def command(names: tuple[str, ...], quick: bool, jobs: int | None, as_json: bool) -> None:
-    """Compile the kernels of the learners NAMES, of all unless given, into the cache.
+    """Compile the kernels of the learners NAMES into the cache, or of all of them and of the readers of files.
 
-    Covered are float64 rows without sample weights: dense, CSR and dicts, with two classes and with three. Whatever else is used
-    (float32, sample weights, other losses, average=True) compiles when it is first met. The cache is in NOREGRET_CACHE, or in
-    noregret/kernels in the user's cache directory; it serves one processor type and one version of Python.
+    The name readers stands for what reads files and makes features of tables. Of learners, covered are float64 rows without
+    sample weights: dense, CSR and dicts, with two classes and with three. Whatever else is used (float32, sample weights, other
+    losses, average=True) compiles when it is first met. The cache is in NOREGRET_CACHE, or in noregret/kernels in the user's
+    cache directory; it serves one processor type and one version of Python.
     """
     from ..core import engine
     from ..registry import load_all
 
     known = load_all()
     for name in names:
-        if name not in known:
+        if name not in known and name != READERS:
             raise click.UsageError(unknown(name, sorted(known)))
     if engine.interpreting():
         raise click.ClickException("NOREGRET_JIT=0 is set: nothing is compiled")
-    todo = list(dict.fromkeys(names)) or sorted(known)
+    todo = list(dict.fromkeys(names)) or [READERS, *sorted(known)]
     start = time.perf_counter()
     jobs = min(jobs or cores(), len(todo))
     if jobs > 1:
@@ -59,10 +63,20 @@ def command(names: tuple[str, ...], quick: bool, jobs: int | None, as_json: bool
     seconds = time.perf_counter() - start
     if as_json:
         click.echo(
-            json.dumps({"learners": todo, "seconds": seconds, "processes": jobs, "cache": str(engine.cache_directory())}, indent=2)
+            json.dumps(
+                {
+                    "learners": [n for n in todo if n != READERS],
+                    "readers": READERS in todo,
+                    "seconds": seconds,
+                    "processes": jobs,
+                    "cache": str(engine.cache_directory()),
+                },
+                indent=2,
+            )
         )
     elif jobs > 1:
-        click.echo(f"{len(todo)} learners in {seconds:.1f} s, {jobs} processes; cache: {engine.cache_directory()}")
+        kinds = len(todo) - (READERS in todo)
+        click.echo(f"{kinds} learners in {seconds:.1f} s, {jobs} processes; cache: {engine.cache_directory()}")
 
 
 @contextlib.contextmanager
@@ -114,6 +128,9 @@ def one(name: str, quick: bool) -> str:
 
 def use(name: str, quick: bool) -> None:
     """Learn and predict once in every way that has a kernel of its own."""
+    if name == READERS:
+        read()
+        return
     import numpy as np
     from scipy.sparse import csr_matrix
 
@@ -127,3 +144,22 @@ def use(name: str, quick: bool) -> None:
             m.predict(batch)
         if learner(name).task != "classification":
             break
+
+
+def read() -> None:
+    """Read a file in every way that has a kernel of its own, and save and load what makes features of its columns."""
+    from ..streams.stream import stream
+    from ..transforms.front import Front
+
+    texts = {"a.svm": "1 1:1\n", "a.vw": "1 | a\n", "a.csv": "x,t,y\n1,one or two words,a\n"}
+    with tempfile.TemporaryDirectory() as directory:
+        for name, text in texts.items():
+            path = os.path.join(directory, name)
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(text)
+            table: dict[str, Any] = {"target": "y", "text": "t"} if name == "a.csv" else {}
+            opened = stream(path, scale=True, normalize="l2", **table)
+            list(opened.chunks())
+    assert opened.front is not None
+    Front.restored(opened.front.meta(), opened.front.tensors())
+    list(stream("synthetic:linear?n=2", scale=True).chunks())

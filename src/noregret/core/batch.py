@@ -51,6 +51,11 @@ class Skipped:
         if len(self.first) < self.KEPT:
             self.first.append(str(bad))
 
+    def join(self, later: Skipped) -> None:
+        """Take in those that were found after these."""
+        self.count += later.count
+        self.first += later.first[: self.KEPT - len(self.first)]
+
 
 class Reader:
     """A source of batches. Every call of `batches` is a new pass, from the start or from a position."""
@@ -62,12 +67,21 @@ class Reader:
     read: int = 0  # read in this pass
     hash_bits: int | None = None  # features are folded into 2^hash_bits numbers by the reader itself
     once: bool = False  # standard input: only one pass
+    least: int | None = None  # the smallest number of a feature met, where features are numbered by the source
 
     def __init__(self) -> None:
         self.skipped = Skipped()
+        self._passes = 0
 
-    def heed(self, table: Any) -> None:
-        """Take note of what a table needs of each row; only readers of tables do."""
+    def begin_pass(self) -> None:
+        """Refuse a second pass over what can be read only once."""
+        if self.once and self._passes:
+            name = "standard input" if self.name == "-" else self.name
+            raise ValueError(f"{name} can be read only once: write it to a file for more passes")
+        self._passes += 1
+
+    def heed(self, table: Any, learn: bool) -> None:
+        """Take note of what a table needs of each row, to learn from it or to answer; only readers of tables do."""
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""

@@ -248,6 +248,7 @@ class Learner:
     def _score_rows(self, rows: Rows) -> np.ndarray:
         """Return the scores of checked rows, one per class in order of codes."""
         m = self._model()
+        m.features.check(rows, type(self).__name__)
         return m.score(self._place(m, rows, grow=False))
 
     def _keep(self, m: Model) -> None:

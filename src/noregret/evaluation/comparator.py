@@ -15,12 +15,13 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..core.bounds import lengths_of, matrix, scores
 from ..core.inputs import Rows
+from .curvature import add_curvature, add_slopes
 from .smooth import KINKED, MANY, ONE, REAL, STEEP
 
 Chunk = tuple[Rows, np.ndarray, np.ndarray | None]  # rows; signs, targets or codes; weights or None
@@ -100,43 +101,11 @@ class Answer:
         self.dual += float(dual.sum())
         X = matrix(rows, u.shape[1] - p.bias)
         slopes = slope if slope.ndim == 2 else slope[:, None]
-        _add_slopes(self.g, X, slopes)
+        add_slopes(self.g, X, slopes)
         if p.bias:
             self.g[:, -1] += slopes.sum(0)
         if self.H is not None:
-            _add_curvature(self.H, X, curve, p.bias)
-
-
-def _add_slopes(g: np.ndarray, X: Any, slopes: np.ndarray) -> None:
-    """Do g += slopes' X, without a look at the features that a short sparse chunk does not have."""
-    if isinstance(X, np.ndarray) or 8 * X.nnz > X.shape[1]:
-        g[:, : X.shape[1]] += (X.T @ slopes).T
-        return
-    of = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    for k in range(len(g)):
-        np.add.at(g[k], X.indices, X.data * slopes[of, k])
-
-
-def _add_curvature(H: np.ndarray, X: Any, curve: np.ndarray, bias: bool, block: int = 4096) -> None:
-    """Do H += X' diag(curve) X, for the rows that have any."""
-    some = np.flatnonzero(curve)
-    d = X.shape[1]
-    for a in range(0, len(some), block):
-        at = some[a : a + block]
-        Z, h = X[at], curve[at]
-        if isinstance(Z, np.ndarray):
-            W = Z * h[:, None]
-            H[:d, :d] += W.T @ Z
-        elif Z.nnz * 10 > Z.shape[0] * d:  # dense arithmetic is faster from there on
-            Z = Z.toarray()
-            H[:d, :d] += (Z * h[:, None]).T @ Z
-        else:
-            H[:d, :d] += (Z.multiply(h[:, None]).tocsr().T @ Z).toarray()
-        if bias:
-            column = Z.T @ h
-            H[:d, -1] += column
-            H[-1, :d] += column
-            H[-1, -1] += h.sum()
+            add_curvature(self.H, X, curve, p.bias)
 
 
 # ---- the solver ----------------------------------------------------------------------------------------------------------
@@ -533,7 +502,7 @@ def best_of_many(
     given = list(zip(problems, memories, curved, strict=True))
     rows = sample.chunks
     if sample.complete:
-        solvers = [solve(p, m, h, 1000) for p, m, h in given]
+        solvers = [solve(p, m, h, 1000, watch) for p, m, h in given]
         return [b._replace(passes=first) for b in _drive(problems, solvers, lambda: rows, sample)]
     solvers = [solve(p._replace(tolerance=max(p.tolerance, 1e-2)), m, h, 100) for p, m, h in given]
     _drive(problems, solvers, lambda: rows, sample)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core import engine
 from ..core.batch import Batch
-from ..core.engine import compilations
 from ..core.inputs import Rows
-from ..core.labels import Coded
+from ..core.labels import Coded, some
 from ..streams.stream import Stream, cut, taken
 from .run import Run, suited
 
@@ -35,9 +35,7 @@ def parts(stream: Stream, limit: int | None = None) -> Iterator[tuple[Batch, boo
     """Yield the rows that count, cut at the points of the curves, each with whether it ends at one."""
     marks = points()
     mark, done = next(marks), 0
-    for batch in stream.chunks():
-        if batch.c is not None and not batch.c.all():
-            batch = taken(batch, np.flatnonzero(batch.c))
+    for batch in map(counting, stream.chunks()):
         a, n = 0, batch.data.n
         while a < n:
             b = min(n, a + mark - done, n if limit is None else a + limit - done)
@@ -50,26 +48,43 @@ def parts(stream: Stream, limit: int | None = None) -> Iterator[tuple[Batch, boo
             a = b
 
 
+def counting(batch: Batch) -> Batch:
+    """Return the rows that count: those of weight 0 are no examples."""
+    return batch if batch.c is None or batch.c.all() else taken(batch, np.flatnonzero(batch.c))
+
+
 class Pass:
     """What a pass over a stream found out about it."""
 
     def __init__(self) -> None:
         self.examples = 0
-        self.reading = 0.0  # seconds the learners waited for rows, compilation of the reader apart
+        self.reading = 0.0  # seconds the learners waited for rows, except where the reader was compiled or loaded
+        self.stopped = False  # before the end, because someone asked for it
         self.notes: list[str] = []
 
 
+def kernels() -> int:
+    """Return how many kernels are ready: compiled here, or loaded from the cache."""
+    return sum(len(d.overloads) for d in engine._compiled)
+
+
 def run_pass(
-    stream: Stream, runs: Sequence[Run], *, limit: int | None = None, strict: bool = False, watch: Watch | None = None
+    stream: Stream,
+    runs: Sequence[Run],
+    *,
+    limit: int | None = None,
+    strict: bool = False,
+    watch: Watch | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Pass:
     """Let every learner take the stream once; a learner that cannot go on is left behind unless `strict`."""
     found = Pass()
     source = parts(stream, limit)
     with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         while True:
-            start, compiled = perf_counter(), compilations()
+            start, before = perf_counter(), kernels()
             batch, at_point = next(source, (None, False))
-            found.reading += perf_counter() - start if compilations() == compiled else 0.0
+            found.reading += perf_counter() - start if kernels() == before else 0.0
             if batch is None:
                 break
             if found.examples == 0:
@@ -82,6 +97,9 @@ def run_pass(
             found.examples += batch.data.n
             if watch is not None:
                 watch(found.examples, stream, runs)
+            if stop is not None and stop():
+                found.stopped = True
+                break
     if found.examples == 0:
         raise ValueError(f"{stream.name} has no examples")
     for run in runs:
@@ -98,7 +116,7 @@ def attempt(run: Run, batch: Batch, stream: Stream, at_point: bool) -> None:
         run.take(batch, stream)
         if at_point:
             run.mark()
-    except (ValueError, TypeError) as e:
+    except Exception as e:  # of any kind: a learner of a plugin may raise anything, and the others go on
         run.failed = e
 
 
@@ -108,22 +126,27 @@ def warm(batch: Batch, runs: Sequence[Run], stream: Stream) -> None:
         try:
             y = suited(batch.y, run.learner)
             features = run._features(stream, batch)
-            run.learner.clone()._learn_rows(batch.data.cut(0, 1), y.take([0]) if isinstance(y, Coded) else y[:1], None, features)
-        except (ValueError, TypeError):  # said again, and better, when the learner itself takes it
+            run.learner.clone()._learn_rows(batch.data.cut(0, 1), None if y is None else some(y, slice(0, 1)), None, features)
+        except Exception:  # said again, and better, when the learner itself takes it
             continue
 
 
-def held(stream: Stream) -> Batch:
-    """Return all rows of a stream that fits in memory."""
-    batches, size = [], 0
-    for batch in stream.chunks():
+def held(stream: Stream, limit: int | None = None) -> Batch:
+    """Return all rows of a stream that fits in memory, or the first of them."""
+    batches, size, left = [], 0, limit
+    for batch in map(counting, stream.chunks()):
+        if left is not None:
+            batch = cut(batch, 0, min(left, batch.data.n))
+            left -= batch.data.n
         size += sum(a.nbytes for a in batch.data.arrays)
         if size > LIMIT:
             raise ValueError(
                 f"{stream.name} needs more than {LIMIT >> 20} MB of memory in one piece, which orders other than its own ask for: "
-                "take a sample of it, or go without permutations and folds"
+                "take fewer rows (limit, --limit), or go without permutations and folds"
             )
         batches.append(batch)
+        if left == 0:
+            break
     if not batches:
         raise ValueError(f"{stream.name} has no examples")
     return joined(batches)

@@ -8,12 +8,13 @@ ties, half. How far depends on the set of scores only, not on the order or the s
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 VALUES = 1 << 16
 PENDING = 1 << 18  # scores gathered before they are sorted in
+ROOMY = 4  # possible keys a score up to which they are counted in a table and not sorted
 
 
 class Ranking:
@@ -108,13 +109,20 @@ def grouped(keys: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def counted(keys: np.ndarray, of_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return keys in order, once or twice each, and how many rows each has of the others and of the class."""
-    room: Any = np.uint32 if len(keys) and keys.max() < 1 << 31 else np.uint64  # half the width sorts twice as fast
-    both = np.sort((keys.astype(room) << room(1)) | of_class)
-    first = starts(both)
-    sums = np.zeros((2, len(first)))
-    sums[(both[first] & room(1)).astype(np.int64), np.arange(len(first))] = np.diff(first, append=len(both))
-    return (both[first] >> room(1)).astype(np.uint32), sums
+    """Return keys, once or twice each, and how many rows each has of the others and of the class."""
+    low, high = (int(keys.min()), int(keys.max())) if len(keys) else (0, 0)
+    if high - low < ROOMY * len(keys):  # a place for each possible key costs less than sorting
+        cells = np.bincount(2 * (keys - np.uint32(low)).astype(np.int64) + of_class, minlength=2 * (high - low + 1)).reshape(-1, 2)
+        found = np.flatnonzero(cells[:, 0] | cells[:, 1])
+        return (found + low).astype(np.uint32), cells[found].T.astype(np.float64)
+    parts = []
+    for k, mine in enumerate((~of_class, of_class)):
+        own = np.sort(keys[mine])
+        first = starts(own)
+        sums = np.zeros((2, len(first)))
+        sums[k] = np.diff(first, append=len(own))
+        parts.append((own[first], sums))
+    return np.concatenate([k for k, _ in parts]), np.concatenate([c for _, c in parts], axis=1)
 
 
 def starts(ordered: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 from time import thread_time
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..streams.stream import Stream, cut
 from ..tasks.classification import answers, halves
 from .drift import detector
 from .figures import ClassFigures, RealFigures
+from .novelty import NoveltyFigures, marks
 from .regret import loss_of
 
 ACTIONS = ("none", "reset", "reset-rate")
@@ -64,9 +66,7 @@ class Run:
         elif learner.task == "regression":
             self.figures = RealFigures(*watch, epsilon=epsilon, loss=self.loss)
         else:
-            raise ValueError(
-                f"{learner.name} learns without labels, so there is no error to count: evaluate a classifier or regressor"
-            )
+            self.figures = NoveltyFigures(*watch)
         self.detector = detector(settings.drift, **UPWARD.get(settings.drift, {})) if settings.drift else None
         self.drifts: list[int] = []
         self.examples = 0
@@ -75,7 +75,8 @@ class Run:
         self.points: list[dict[str, Any]] = []
         self.failed: Exception | None = None
         self.pending: deque[tuple[float, Batch]] = deque()
-        self.labels = Labels()  # by order of the rows answered, for delayed labels
+        self.answered: list[tuple[Progress, Any]] = []  # rows not noted yet, with their weights
+        self.labels: Labels | None = None  # those of the learner and of the rows answered, for delayed labels
 
     # ---- taking rows -------------------------------------------------------------------------------------------------
     def take(self, batch: Batch, stream: Stream) -> None:
@@ -84,6 +85,7 @@ class Run:
         if self.settings.delay:
             for i in range(batch.data.n):
                 self._take_late(cut(batch, i, i + 1), stream)
+            self._note_answered()
             return
         while batch.data.n:
             batch = self._take_until_drift(batch, stream)
@@ -119,7 +121,7 @@ class Run:
         start = thread_time()
         done = learner._learn_rows(rows, batch.y, batch.c, features)
         self.seconds += thread_time() - start
-        return done
+        return done if learner.task != "one_class" else judged(done, batch.y)
 
     def _features(self, stream: Stream, batch: Batch) -> Features:
         return stream.features(batch.data, bool(getattr(self.learner, "fit_intercept", False)))
@@ -128,7 +130,7 @@ class Run:
         """Add what was answered to the figures; return what the detector watches."""
         watched, a = [], 0
         for piece in done:
-            b = a + len(piece.y)
+            b = a + len(piece.f)
             weights = None if c is None else c[a:b]
             if self.learner.task == "classification":
                 said, seen = answers(piece)
@@ -150,33 +152,45 @@ class Run:
         while self.pending and self.pending[0][0] <= now:
             self._learn(self.pending.popleft()[1], stream)
         piece = self._answer(row, stream)
-        hits = self._note([piece], row.c)
-        if self.detector is not None and len(self.detector.add(hits)):
-            self.drifts.append(self.examples)
+        if self.answered and self.learner.task == "classification" and not alike(self.answered[-1][0], piece):
+            self._note_answered()
+        self.answered.append((piece, row.c))
         due = now + self.settings.delay + (1.0 if row.times is None else 0.0)
         self.pending.append((due, row))
         self.examples += 1
 
+    def _note_answered(self) -> None:
+        """Note the rows answered since the last time, all at once."""
+        if not self.answered:
+            return
+        pieces, weights = zip(*self.answered, strict=True)
+        first = self.examples - len(pieces)
+        y = None if pieces[0].y is None else np.concatenate([piece.y for piece in pieces])
+        together = pieces[0]._replace(f=np.concatenate([piece.f for piece in pieces]), y=y)
+        wrong = self._note([together], None if weights[0] is None else np.concatenate(weights))
+        self.answered.clear()
+        if self.detector is not None:
+            self.drifts += [first + int(k) for k in self.detector.add(wrong)]
+
     def _answer(self, row: Batch, stream: Stream) -> Progress:
-        """Answer one row without learning, in codes of the labels by first appearance."""
+        """Answer one row without learning, in codes of the learner's labels; those it has not met yet come after them."""
         learner, given = self.learner, row.y
+        m: Model = learner.__dict__.get("_m") or learner._start(row.data, self._features(stream, row))
+        f = m.score(learner._place(m, row.data, grow=False))
+        if m.labels is None:
+            return Progress(f, given)  # type: ignore[arg-type]
+        if self.labels is None:
+            self.labels = copy.deepcopy(m.labels)
         assert given is not None
-        f = learner._score_rows(row.data) if "_m" in learner.__dict__ else np.zeros((1, 1))
-        if not isinstance(given, Coded) and learner.task != "classification":
-            return Progress(f, given)
         label = given.values[given.codes[0]] if isinstance(given, Coded) else given[0].item()
         self.labels.extend(self.labels.missing([label]))
-        y = np.array([self.labels.index[label]])
-        m: Model | None = learner.__dict__.get("_m")
-        seen = 0 if m is None else int(m.tally[SEEN])
-        if len(self.labels) < 3:
-            return Progress(f, y, False, seen, 1 if m is None else int(m.tally[TIE]), self.labels.positive)
-        wide = np.zeros((1, len(self.labels)))
-        if m is not None:  # labels arrive in the order of the rows, so the codes of the model are the first of these
-            known = f if m.many else halves(f, self.labels.positive)
-            wide[:, : known.shape[1]] = known
-            seen = seen if m.many else (seen + 1) // 2
-        return Progress(wide, y, True, seen)
+        y, seen = np.array([self.labels.index[label]]), int(m.tally[SEEN])
+        if len(self.labels) < 3 and not m.many:
+            return Progress(f, y, False, seen, int(m.tally[TIE]), self.labels.positive)
+        wide = np.zeros((1, len(self.labels)))  # labels arrive in the order of the rows, so the codes of the model are the first
+        known = f if m.many else halves(f, self.labels.positive)
+        wide[:, : known.shape[1]] = known[:, : wide.shape[1]]
+        return Progress(wide, y, True, seen if m.many else (seen + 1) // 2)
 
     def finish(self, stream: Stream) -> None:
         """Learn what was still to come."""
@@ -206,7 +220,8 @@ class Run:
         """Return the object of this learner in a report."""
         nonzeros, vectors, size = sizes(self.learner)
         m = self.learner.__dict__.get("_m")
-        values = (self.labels if self.settings.delay else m.labels).values if m is not None and m.labels is not None else None
+        table = self.labels or (None if m is None else m.labels)
+        values = None if table is None else table.values
         found = self.figures.to_dict(values)
         curve = {k: [p[k] for p in self.points] for k in self.points[0]} if self.points else {}
         kept = (
@@ -239,10 +254,25 @@ class Run:
         }
 
 
+def alike(a: Progress, b: Progress) -> bool:
+    """Return whether two rows can be noted as one piece: their answers ask the same, and no class is news to the learner."""
+    settled = a.seen >= a.f.shape[1] if a.many else a.seen & 3 == 3
+    return settled and a[2:] == b[2:] and a.f.shape == b.f.shape
+
+
+def judged(done: list[Progress], y: Any) -> list[Progress]:
+    """Return what a one-class learner did, with the labels it does not learn from."""
+    edges = np.cumsum([0, *(len(piece.f) for piece in done)]).tolist()
+    labels = [None if y is None else y[a:b] for a, b in pairwise(edges)]
+    return [piece._replace(y=part) for piece, part in zip(done, labels, strict=True)]  # type: ignore[arg-type]
+
+
 def suited(y: Any, learner: Learner) -> Any:
     """Return labels as this learner takes them: whole numbers as such for a classifier, numbers for a regressor."""
+    if learner.task == "one_class":
+        return None if y is None else marks(y, learner.name)
     if y is None:
-        raise ValueError("the source has no labels: name the column with target, or use predict")
+        raise ValueError("the source has no labels: name their column (target, --target), or use predict")
     if learner.task != "classification":
         if isinstance(y, Coded):
             raise ValueError(f"{learner.name} needs numbers for targets, and these are names such as {y.values[0]!r}")

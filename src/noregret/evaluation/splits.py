@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +19,9 @@ from ..streams.stream import Stream, cut, taken
 from ..tasks.classification import Classifier
 from ..transforms.front import Front
 from .figures import ClassFigures, RealFigures
-from .passes import Pass, Watch, held, run_pass
+from .novelty import NoveltyFigures
+from .passes import Pass, Watch, counting, held, run_pass
+from .regret import loss_of
 from .run import Run, suited
 
 KEPT = 1 << 28  # bytes of rows that are kept for a second pass instead of being read again
@@ -80,20 +82,36 @@ class Held(Stream):
 
 # ---- permutations ----------------------------------------------------------------------------------------------------
 def permuted(
-    opened: Stream, runs: Sequence[Run], permutations: int, seed: int, watch: Watch | None
+    opened: Stream,
+    runs: Sequence[Run],
+    permutations: int,
+    seed: int,
+    *,
+    limit: int | None = None,
+    watch: Watch | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> tuple[list[dict[str, Any]], Pass]:
     """Take the rows in several random orders; return means over them, with their spread and a paired test against the best."""
-    if not permutations >= 2:
-        raise ValueError(f"permutations must be at least 2, got {permutations!r}")
-    batch = held(opened)
+    batch = held(opened, limit)
     rng = np.random.default_rng(seed)
     rounds = []
     for _ in range(permutations):
         again = [run if run.failed else Run(run.learner.clone(), run.label, run.settings) for run in runs]
-        found = run_pass(Held(opened, taken(batch, rng.permutation(batch.data.n))), again, watch=watch)
+        found = run_pass(Held(opened, taken(batch, rng.permutation(batch.data.n))), again, watch=watch, stop=stop)
+        if found.stopped:
+            break
         rounds.append([{} if run.failed else run.result() for run in again])
         for run, other in zip(runs, again, strict=True):
             run.failed, run.learner = other.failed, other.learner
+    if len(rounds) < 2:
+        raise KeyboardInterrupt
+    if found.stopped:
+        found.examples = batch.data.n
+        found.notes.append(f"Interrupted after {len(rounds)} of {permutations} orders: the means are of those.")
+    found.notes.append(
+        f"Figures are means over {len(rounds)} random orders, ± a standard deviation; p is Student's paired test against the best; "
+        "confusion and drifts are those of the first order."
+    )
     results = [{} if run.failed else mean([r[i] for r in rounds]) for i, run in enumerate(runs)]
     test([r for r in results if r], [[r[i] for r in rounds] for i, run in enumerate(runs) if not run.failed])
     return results, found
@@ -143,66 +161,93 @@ def test(results: Sequence[dict[str, Any]], rounds: Sequence[Sequence[dict[str, 
 
 
 # ---- rows that are answered only -------------------------------------------------------------------------------------
-def scored(learner: Learner, source: Stream, front: Front | None, skip: int = 0) -> dict[str, Any]:
-    """Return the figures of answers to rows that are not learned from."""
-    figures: Any = ClassFigures() if learner.task == "classification" else RealFigures()
-    table = Labels()
-    if learner._m.labels is not None:
-        table = copy.deepcopy(learner._m.labels)
+class Answered:
+    """A learner that answers and does not learn, with the figures of its answers."""
+
+    def __init__(self, learner: Learner) -> None:
+        self.learner = learner
+        self.figures: Any
+        if learner.task == "regression":
+            self.figures = RealFigures(epsilon=loss_of(learner)[1])
+        else:
+            self.figures = ClassFigures() if learner.task == "classification" else NoveltyFigures()
+        self.table = Labels() if learner._m.labels is None else copy.deepcopy(learner._m.labels)
+        self.table.declared = False
+
+    def add(self, batch: Batch) -> None:
+        """Answer some rows."""
+        learner, table = self.learner, self.table
+        y = suited(batch.y, learner)
+        f = learner._score_rows(batch.data)
+        if not isinstance(learner, Classifier):
+            self.figures.add(y, f[:, 0], batch.c)
+            return
+        table.extend(table.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
+        codes = codes_of(y, table)
+        m = learner._m
+        assert m.labels is not None
+        said = learner._picked(m, f)
+        known = len(m.labels)
+        if m.many and len(table) > known:
+            f = np.hstack([f, np.zeros((len(f), len(table) - known))])
+        self.figures.positive = m.labels.positive
+        self.figures.add(codes, said, f, batch.c, np.full(len(codes), int(m.tally[SEEN]) if m.many else 2))
+
+    def result(self) -> dict[str, Any]:
+        """Return the figures."""
+        found = self.figures.to_dict(self.table.values or None)
+        return {k: found[k] for k in ("examples", "mistakes", "error", "losses", "metrics", "confusion") if k in found}
+
+
+def scored(
+    learners: Sequence[Learner], source: Stream, front: Front | None, skip: int = 0, last: int | None = None
+) -> list[dict[str, Any]]:
+    """Return the figures of answers to the rows from `skip` to `last`, read once, none of them learned from."""
+    answered = [Answered(learner) for learner in learners]
     seen = 0
-    for batch in source.chunks(front=front, learn=False):
-        a = min(batch.data.n, max(0, skip - seen))
-        seen += batch.data.n
-        if a < batch.data.n:
-            add_scores(figures, learner, cut(batch, a, batch.data.n), table)
-    found = figures.to_dict(table.values or None)
-    return {k: found[k] for k in ("examples", "mistakes", "error", "losses", "metrics", "confusion") if k in found}
-
-
-def add_scores(figures: Any, learner: Learner, batch: Batch, table: Labels) -> None:
-    """Add the answers to some rows."""
-    y = suited(batch.y, learner)
-    f = learner._score_rows(batch.data)
-    if not isinstance(learner, Classifier):
-        figures.add(y, f[:, 0], batch.c)
-        return
-    table.declared = False
-    table.extend(table.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
-    codes = codes_of(y, table)
-    m = learner._m
-    assert m.labels is not None
-    said = learner._picked(m, f)
-    known = len(m.labels)
-    if m.many and len(table) > known:
-        f = np.hstack([f, np.zeros((len(f), len(table) - known))])
-    figures.positive = m.labels.positive
-    figures.add(codes, said, f, batch.c, np.full(len(codes), int(m.tally[SEEN]) if m.many else 2))
+    for batch in map(counting, source.chunks(front=front, learn=False)):
+        n = batch.data.n
+        a, b = min(n, max(0, skip - seen)), n if last is None else min(n, max(0, last - seen))
+        seen += n
+        for one in answered if a < b else ():
+            one.add(cut(batch, a, b))
+        if seen == last:
+            break
+    return [one.result() for one in answered]
 
 
 def codes_of(y: Any, labels: Labels) -> np.ndarray:
     """Return labels as the codes of a table that has them all."""
     if isinstance(y, Coded):
         return np.array([labels.index.get(v, -1) for v in y.values], np.int64)[y.codes]
+    if len(labels) == 2:  # the common case, without sorting
+        second = y == labels.values[1]
+        if np.ndim(second) and (second | (y == labels.values[0])).all():
+            return second.astype(np.int64)
     values, inverse = np.unique(y, return_inverse=True)
     return np.array([labels.index.get(v, -1) for v in values.tolist()], np.int64)[inverse]
 
 
-def training_part(opened: Stream, share: float, limit: int | None) -> int:
-    """Return how many rows come before the last share of them."""
+def training_part(opened: Stream, share: float, limit: int | None) -> tuple[int, int]:
+    """Return how many rows come before the last share of them, and how many there are."""
     if not 0.0 < share < 1.0:
         raise ValueError(f"validation is the share of rows kept from learning, between 0 and 1, got {share!r}")
-    n = sum(batch.data.n for batch in opened.chunks())
+    n = 0
+    for batch in map(counting, opened.chunks()):
+        n += batch.data.n
+        if limit is not None and n >= limit:
+            break
     n = n if limit is None else min(n, limit)
     part = n - round(share * n)
     if not 0 < part < n:
         raise ValueError(f"{n} rows are too few to keep a share of {share:g} from learning")
-    return part
+    return part, n
 
 
 def fold(opened: Stream, going: Sequence[tuple[Run, dict[str, Any]]], folds: int, limit: int | None) -> None:
     """Cross-validate: blocks of consecutive rows, each answered by a learner that learned the others, in order."""
-    batch = held(opened)
-    n = batch.data.n if limit is None else min(limit, batch.data.n)
+    batch = held(opened, limit)
+    n = batch.data.n
     if not 2 <= folds <= n:
         raise ValueError(f"folds must be from 2 to the number of rows, {n}; got {folds!r}")
     edges = np.linspace(0, n, folds + 1).astype(int).tolist()
@@ -213,6 +258,6 @@ def fold(opened: Stream, going: Sequence[tuple[Run, dict[str, Any]]], folds: int
             rest = taken(batch, np.concatenate([np.arange(a), np.arange(b, n)]))
             bias = bool(getattr(learner, "fit_intercept", False))
             learner._learn_rows(rest.data, suited(rest.y, learner), rest.c, opened.features(rest.data, bias))
-            found = scored(learner, Held(opened, cut(batch, a, b)), None)
+            found = scored([learner], Held(opened, cut(batch, a, b)), None)[0]
             errors.append(found["error"] if found.get("error") is not None else next(iter(found["losses"].values())))
         result["folds"] = {"values": errors, "mean": float(np.mean(errors)), "sd": float(np.std(errors, ddof=1))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..core.labels import Coded, Labels
 from ..core.learner import Learner
 from ..registry import learner as by_name
 from ..streams.stream import Stream, stream
+from ..text import plural
 from ..transforms.pipeline import Pipeline
 from . import splits
 from .passes import Pass, Watch, parts, run_pass
@@ -20,6 +21,7 @@ from .regret import hindsight, want_of
 from .regret import report as regret_report
 from .report import Report
 from .run import Run, Settings, suited
+from .summary import known_figure
 
 DOZEN = {
     "classification": (
@@ -32,6 +34,7 @@ DOZEN = {
     ),
 }  # fmt: skip
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
+DOUBTFUL = 10  # so many may be amounts all the same
 FEW = 50  # different whole numbers in the first rows that are still taken for classes
 
 
@@ -99,7 +102,8 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     so much later by the `time` column), `drift` ("adwin", "ddm", "eddm", "page_hinkley"), `on_drift` ("none",
     "reset", "reset-rate"), `holdout` (another source, answered at the end without learning), `regret` (True, False, or None: when
     that is quick), `regret_radius` and `regret_tolerance` of the comparator, `permutations` and `seed`, `limit` (rows), `sort`
-    (the figure that decides). All others are options of `stream`.
+    (the figure that decides), `stop` (asked again and again; when it returns True, the report is of the rows so far). All others
+    are options of `stream`.
 
     >>> import noregret as nr
     >>> report = nr.compare("synthetic:linear?n=2000&d=10&seed=1", ["perceptron", "pa1:C=0.1"])
@@ -109,7 +113,8 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     plan = Plan(options)
     opened = stream(source, y, **plan.source)
     if models is None:
-        models = DOZEN[task_of(opened)]
+        task, plan.notes = task_of(opened)
+        models = DOZEN[task]
     found = [made(m) for m in ([models] if isinstance(models, (str, Learner)) else models)]
     if not found:
         raise ValueError("there are no learners to compare")
@@ -188,16 +193,22 @@ def distinct_titles(learners: Sequence[Learner]) -> list[str]:
     return titles
 
 
-def task_of(opened: Stream) -> str:
-    """Return the task that the first rows of a source look like."""
+def task_of(opened: Stream) -> tuple[str, list[str]]:
+    """Return the task that the first rows of a source look like, and what to tell where that may be wrong."""
     if opened.reader.once:
         raise ValueError("standard input is read once, and the learners depend on what is in it: name them")
     batch = next(iter(opened.chunks()), None)
     if batch is None or batch.y is None:
         raise ValueError(f"{opened.name} has no {'examples' if batch is None else 'labels'}")
-    y = batch.y
-    whole = isinstance(y, Coded) or (y == np.floor(y)).all()
-    return "classification" if whole and (isinstance(y, Coded) or len(np.unique(y)) <= FEW) else "regression"
+    if isinstance(batch.y, Coded):
+        return "classification", []
+    values = np.unique(batch.y)
+    if len(values) > FEW or (values != np.floor(values)).any():
+        return "regression", []
+    told = (
+        "The labels are many whole numbers, and were taken for classes; if they are amounts, name regressors (pa1_regressor, ...)."
+    )
+    return "classification", [told] if len(values) > DOUBTFUL else []
 
 
 # ---- how a study is done ---------------------------------------------------------------------------------------------
@@ -214,23 +225,44 @@ class Plan:
         self.tolerance = given.pop("regret_tolerance", 1e-3)
         self.permutations = given.pop("permutations", None)
         self.seed = given.pop("seed", 0)
-        self.limit = given.pop("limit", None)
+        self.limit: int | None = given.pop("limit", None)
+        self.rows: int | None = None  # of the source, where some are kept for validation
         self.sort = given.pop("sort", None)
         self.folds = given.pop("folds", None)
         self.validation = given.pop("validation", None)
         self.watch: Watch | None = given.pop("watch", None)
+        self.regret_watch: Callable[[int, float, float], None] | None = given.pop("regret_watch", None)
+        self.stop: Callable[[], bool] = given.pop("stop", None) or (lambda: False)
         self.source = given
+        self.notes: list[str] = []
+        self._refuse()
+
+    def _refuse(self) -> None:
+        """Refuse, before the work begins, what does not go together or cannot be done at its end."""
+        if self.sort is not None:
+            known_figure(self.sort)
+        if self.permutations is None:
+            return
+        if not self.permutations >= 2:
+            raise ValueError(f"permutations must be at least 2, got {self.permutations!r}")
+        for name, given in (("regret", self.regret), ("folds", self.folds), ("validation", self.validation)):
+            if given:
+                raise ValueError(f"{name} is found in the order of the rows: it does not go with permutations")
+        if self.settings.delay and self.source.get("time") is not None:
+            raise ValueError("rows in other orders have no times: a delay by the time column does not go with permutations")
 
     def study(self, kind: str, opened: Stream, runs: list[Run]) -> Report:
         """Do it."""
         if self.permutations is not None:
-            results, found = splits.permuted(opened, runs, self.permutations, self.seed, self.watch)
+            how: dict[str, Any] = {"limit": self.limit, "watch": self.watch, "stop": self.stop}
+            results, found = splits.permuted(opened, runs, self.permutations, self.seed, **how)
         else:
             results, found = self.once(kind, opened, runs)
-        self.extra(opened, runs, results)
+        if not found.stopped:
+            self.extra(opened, runs, results)
         done = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
-        notes = [f"{run.label} could not take this stream: {run.failed}" for run in runs if run.failed is not None]
-        notes += found.notes
+        notes = [left_behind(run) for run in runs if run.failed is not None]
+        notes += found.notes + self.notes
         for _, result in done:
             result["skipped"] = opened.skipped.count
         data = about(opened, found, done[0][0])
@@ -242,29 +274,60 @@ class Plan:
         """Take the stream once, in its own order."""
         limit = self.limit
         if self.validation is not None:
-            limit = splits.training_part(opened, self.validation, limit)
-        replay = None if self.regret is False or opened.reader.once else splits.Replay(opened)
-        found = run_pass(replay or opened, runs, limit=limit, strict=kind == "evaluate", watch=self.watch)
+            limit, self.rows = splits.training_part(opened, self.validation, limit)
+        able = runs[0].learner.task != "one_class"
+        replay = None if self.regret is False or opened.reader.once or not able else splits.Replay(opened)
+        found = run_pass(replay or opened, runs, limit=limit, strict=kind == "evaluate", watch=self.watch, stop=self.stop)
         results = [run.result() if run.failed is None else {} for run in runs]
-        if replay is not None and (self.regret or quick(replay, runs)):
-            add_regret(replay, runs, results, radius=self.radius, tolerance=self.tolerance, limit=limit)
+        if found.stopped:
+            found.notes.append(f"Interrupted after {plural(found.examples, 'example')}: all figures are of those.")
+        elif self.regret and replay is None:
+            why = "standard input is read only once" if able else "without labels there is no fixed model to compare with"
+            found.notes.append(f"Regret was left out: {why}.")
+        elif replay is not None and (self.regret or quick(replay, runs)):
+            try:
+                self.add_regret(replay, runs, results, limit)
+            except Stopped:
+                found.notes.append("Regret was left out: its search was interrupted.")
         elif replay is not None:
             found.notes.append("Regret was left out: so many rows take several long passes. Ask for it (regret=True, --regret).")
         return results, found
 
+    def add_regret(self, replay: Stream, runs: list[Run], results: list[dict[str, Any]], limit: int | None) -> None:
+        """Find the regret, as long as nobody asks to stop."""
+
+        def watch(passes: int, upper: float, lower: float) -> None:
+            if self.stop():
+                raise Stopped
+            if self.regret_watch is not None:
+                self.regret_watch(passes, upper, lower)
+
+        add_regret(replay, runs, results, radius=self.radius, tolerance=self.tolerance, limit=limit, watch=watch)
+
     def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]]) -> None:
         """Add what is found on rows that are not learned from."""
         going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
+        learners = [run.learner for run, _ in going]
         if self.holdout is not None:
             other = stream(self.holdout, **self.source)
-            for run, result in going:
-                result["holdout"] = splits.scored(run.learner, other, opened.front)
+            for (_, result), figures in zip(going, splits.scored(learners, other, opened.front), strict=True):
+                result["holdout"] = figures
         if self.validation is not None:
-            first = going[0][1]["examples"]
-            for run, result in going:
-                result["validation"] = splits.scored(run.learner, opened, opened.front, skip=first)
+            rest = splits.scored(learners, opened, opened.front, skip=going[0][1]["examples"], last=self.rows)
+            for (_, result), figures in zip(going, rest, strict=True):
+                result["validation"] = figures
         if self.folds is not None:
             splits.fold(opened, going, self.folds, self.limit)
+
+
+class Stopped(Exception):
+    """Someone asked for an end of the search for the best fixed models."""
+
+
+def left_behind(run: Run) -> str:
+    """Return why a learner is not in the report."""
+    when = f" after {plural(run.examples, 'example')}" if run.examples else ""
+    return f"{run.label} could not take this stream{when}: {str(run.failed) or type(run.failed).__name__}"
 
 
 def quick(replay: splits.Replay, runs: Sequence[Run]) -> bool:
@@ -280,7 +343,7 @@ def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
     return {
         **opened.about(),
         "examples": found.examples,
-        "features": m.features.size - m.features.bias,
+        "features": m.features.size - m.features.bias - (opened.reader.least or 0),  # numbered from 1, there is no feature 0
         "classes": None if m.labels is None else len(m.labels),
         "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
         "seconds_reading": found.reading,
@@ -297,6 +360,7 @@ def add_regret(
     radius: float | None,
     tolerance: float,
     limit: int | None,
+    watch: Callable[[int, float, float], None] | None = None,
 ) -> None:
     """Put the regret of every learner into its result: the best fixed models are found together, by passes over the rows."""
     going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
@@ -311,7 +375,8 @@ def add_regret(
             y = suited(batch.y, first)
             yield batch.data, y if labels is None else signed(splits.codes_of(y, labels), labels), batch.c
 
-    best = hindsight(passes, wants.values(), classes=1 if labels is None else len(labels), points=points, tolerance=tolerance)
+    classes = 1 if labels is None else len(labels)
+    best = hindsight(passes, wants.values(), classes=classes, points=points, tolerance=tolerance, watch=watch)
     for run, result in going:
         counts = {k: [p[name] for p in run.points] for k, name in COUNTS.items()}
         why = "labels come late, and the theorem is for labels at once" if run.settings.delay else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import math
+import re
 import shutil
 import sys
 import textwrap
@@ -10,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..text import amount, encodable, percent, plural, printable, shortened, size, table
+from ..text import amount, duration, encodable, percent, plural, printable, shortened, size, table
 
 if TYPE_CHECKING:
     from .report import Report
@@ -19,6 +21,12 @@ Learner = dict[str, Any]
 FIGURES = ("mistakes", "error", "updates", "nonzeros", "support_vectors", "bytes", "seconds", "examples_per_second", "examples")
 SCORES = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "f1_macro", "kappa", "mcc", "auc", "r2")
 REST = ("holdout", "validation", "folds")  # errors, or losses, on rows that were not learned from
+ERRORS = ("mae", "rmse", "bias", "log_loss", "outlier_rate")
+LOSSES = (
+    "hinge", "squared_hinge", "log", "exponential", "perceptron", "square", "absolute", "epsilon_insensitive",
+    "squared_epsilon_insensitive", "outside",
+)  # fmt: skip
+KNOWN = (*FIGURES, *REST, "loss", "regret", "bound", "label", *SCORES, *ERRORS, *LOSSES)
 LARGER_IS_BETTER = (*SCORES, "examples", "examples_per_second")
 MAIN_LOSSES = ("hinge", "log", "square", "absolute")
 RUNAWAY = 30.0  # a curve that ends so many times above the middle one does not set the scale
@@ -49,7 +57,8 @@ def figure(learner: Learner, name: str, loss: str | None) -> float | None:
         return learner["spread"][name][0]
     if name in REST:
         found = learner.get(name) or {}
-        return found.get("mean", found.get("error", (found.get("losses") or {}).get(loss)))
+        known = (found.get("mean"), found.get("error"), (found.get("losses") or {}).get(loss))
+        return next((v for v in known if v is not None), None)
     if name in ("regret", "bound"):
         return (learner["regret"] or {}).get("value" if name == "regret" else name)
     if name == "loss":
@@ -57,6 +66,14 @@ def figure(learner: Learner, name: str, loss: str | None) -> float | None:
     if name in FIGURES:
         return learner[name]
     return learner["metrics"].get(name, learner["losses"].get(name))
+
+
+def known_figure(sort: str) -> None:
+    """Refuse a figure that no report has."""
+    if sort not in KNOWN:
+        near = difflib.get_close_matches(sort, KNOWN, 1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"cannot sort by {sort!r}: {hint}The figures are {', '.join(KNOWN)}")
 
 
 def ordered(learners: Sequence[Learner], sort: str) -> list[Learner]:
@@ -89,16 +106,11 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
     def count(name: str) -> Callable[[Learner], str]:
         return lambda learner: amount(figure(learner, name, loss))
 
-    def holdout_loss(learner: Learner) -> float | None:
-        held = learner.get("holdout") or {}
-        return (held.get("losses") or {}).get(loss) if held.get("error") is None else None
+    shares = any(learner["error"] is not None for learner in learners)
 
-    def rest(name: str) -> Callable[[Learner], str]:
-        def shown(learner: Learner) -> str:
-            found = figure(learner, name, loss)
-            return percent(found) + " %" if found is not None and learner["error"] is not None else amount(found)
-
-        return shown
+    def rest(name: str, head: str) -> Column:
+        form = percent if shares else amount
+        return Column(name, f"{head} {'%' if shares else 'loss'}", value(name), lambda learner: form(value(name)(learner)), 8)
 
     def plain(name: str, head: str, weight: int) -> Column:
         return Column(name, head, value(name), count(name), weight)
@@ -106,12 +118,8 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
     found = [
         plain("mistakes", "mistakes", 4),
         Column("error", "error %", value("error"), lambda learner: with_spread(learner, "error", percent), 9),
-        *(
-            Column(name, head, value(name), rest(name), 8)
-            for name, head in zip(REST, ("hold-out", "validation", "folds"), strict=True)
-        ),
+        *(rest(name, head) for name, head in zip(REST, ("hold-out", "validation", "folds"), strict=True)),
         Column("loss", f"{loss} loss", value("loss"), lambda learner: with_spread(learner, "loss", amount, value("loss")), 7),
-        Column("holdout_loss", "hold-out loss", holdout_loss, lambda learner: amount(holdout_loss(learner)), 7),
         Column("p_value", "p", p_value, lambda learner: amount(p_value(learner), 2), 8),
         plain("auc", "AUC", 5),
         plain("rmse", "RMSE", 6),
@@ -163,8 +171,8 @@ def source(data: dict[str, Any]) -> str:
         parts.append(plural(len(classes) if isinstance(classes, list) else classes, "class"))
     if data.get("bytes"):
         parts.append(size(data["bytes"]))
-    if data.get("seconds_reading") is not None:
-        parts.append(f"{amount(data['seconds_reading'], 3)} s reading")
+    if data.get("seconds_reading"):
+        parts.append(f"{duration(data['seconds_reading'])} reading")
     kind = f" ({data['kind']})" if data.get("kind") else ""
     return f"{data.get('name') or 'data'}{kind}: {', '.join(parts)}".rstrip(": ")
 
@@ -279,9 +287,15 @@ def text(report: Report, sort: str, width: int | None, encoding: str | None) -> 
     rows = ordered(report.learners, sort)
     body = [one(rows[0], width)] if report.kind == "evaluate" else [many(rows, width)]
     told = [*verdict(report, rows), *drift_words(report, rows), *skipped_words(report.data), *report.notes]
-    wrapped = [textwrap.fill(printable(line), width, subsequent_indent="  ", break_on_hyphens=False) for line in told]
-    head = textwrap.fill(printable(source(report.data)), width, subsequent_indent="  ")
+    wrapped = [filled(printable(line), width) for line in told]
+    head = filled(printable(source(report.data)), width)
     return encodable("\n".join([head, "", *body, "", *wrapped]).rstrip(), encoding)
+
+
+def filled(text: str, width: int) -> str:
+    """Return text in lines so wide; a number stays beside its unit."""
+    kept = re.sub(r"(\d) (ms|s|min|h|bytes|kB|MB|GB|TB|%)(?!\w)", "\\1\xa0\\2", text)
+    return textwrap.fill(kept, width, subsequent_indent="  ", break_on_hyphens=False).replace("\xa0", " ")
 
 
 def many(rows: Sequence[Learner], width: int) -> str:
@@ -306,7 +320,8 @@ def one(learner: Learner, width: int) -> str:
     found = [("learner", shortened(printable(learner["label"]), max(8, width - 20)))]
     found += [(c.head, c.shown(learner)) for c in columns([learner]) if c.name not in ("loss", "auc", "rmse", "r2")]
     found += [(f"{words(name)} loss", amount(value)) for name, value in learner["losses"].items()]
-    found += [(words(name), amount(value)) for name, value in learner["metrics"].items()]
+    metrics = learner["metrics"].items()
+    found += [(words(name), amount(value)) for name, value in metrics if not (name == "log_loss" and "log" in learner["losses"])]
     if learner["bytes"] is not None:
         found.append(("model size", size(learner["bytes"])))
     widest = max(len(name) for name, _ in found)

@@ -53,6 +53,11 @@ def train(
 
     With `resume` the model in the file `save` goes on where it stopped, bit for bit as if it had not. Without one there it begins.
     The other options are those of `stream`.
+
+    >>> import noregret as nr
+    >>> done = nr.train("synthetic:linear?n=2000&d=10&seed=1", nr.PA1(C=0.1))
+    >>> done.examples, done.finished, done.model.n_seen_
+    (2000, True, 2000)
     """
     if save is None and (resume or checkpoint_every or checkpoint_seconds):
         raise ValueError("checkpoints and resuming need the name of a model file: give save")

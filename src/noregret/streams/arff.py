@@ -9,7 +9,8 @@ import numpy as np
 
 from ..core.batch import BadRow, Position
 from .blocks import BLOCK, Block, Parsed
-from .delimited import MISSING, CsvReader, scanned
+from .delimited import MISSING, CsvReader
+from .records import scanned
 from .source import Source
 
 CELLS = 1 << 22  # of a batch of sparse rows
@@ -18,6 +19,17 @@ ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|\S+)\s+(.+)", re.I)
 VALUE = re.compile(rf"\s*({QUOTED}|[^,]*?)\s*(?:,|$)")
 ENTRY = re.compile(rf"\s*(\d+)\s+({QUOTED}|[^,\s]+)\s*(?:,|$)")
 KINDS = {"numeric": "number", "real": "number", "integer": "integer", "string": "text", "date": "text"}
+
+
+CELL = re.compile(rb"""(?:(?<=[,\n])|\A)[ \t]*(?:'(?:[^'\\]|\\.|'')*'|"((?:[^"\\]|\\.|"")*)")""", re.S)
+
+
+def single(cell: re.Match[bytes]) -> bytes:
+    """Return a cell in double quotes as one in single quotes, others as they are."""
+    if cell[1] is None:
+        return cell[0].lstrip()
+    inside = cell[1].replace(b'""', b'"')
+    return b"'" + re.sub(rb"(\\.)|'", lambda m: m[1] or b"\\'", inside, flags=re.S) + b"'"
 
 
 def unquoted(text: str) -> str:
@@ -32,7 +44,7 @@ class ArffReader(CsvReader):
 
     def __init__(self, source: Source, on_bad: str = "stop", required: Any = (), block: int = BLOCK) -> None:
         super().__init__(source, "arff", on_bad, True, ",", "'", (), required, block)
-        self.comment, self.escape = b"%", "\\"
+        self.comment, self.escape, self.quotes = b"%", "\\", "'\""
         self.nominal: dict[str, list[str]] = {}
 
     def known(self) -> Position:
@@ -72,10 +84,13 @@ class ArffReader(CsvReader):
 
     def parse(self, block: Block) -> Parsed:
         """Parse the whole rows of a block."""
-        self.quote = '"' if b'"' in block.data and b"'" not in block.data else "'"
         first = re.search(rb"^[ \t]*([^%\s])", block.data, re.M)
         parsed = self._sparse(block) if first is not None and first[1] == b"{" else super().parse(block)
         return parsed if parsed.rows is None else parsed._replace(rows=self._typed(parsed.rows))
+
+    def plain(self, data: bytes) -> bytes:
+        """Return records with single quotes around what stands in double ones, and no space before them."""
+        return CELL.sub(single, data) if b'"' in data or b"'" in data else data
 
     def _typed(self, rows: Any) -> Any:
         """Return rows with categories as such."""
@@ -105,7 +120,7 @@ class ArffReader(CsvReader):
         """Parse rows {number value, ...}: numbers that are left out are 0, nominal values the first declared."""
         import pyarrow as pa
 
-        starts, fields = scanned(block.data, "\n", self.quote, block.final, self.escape)
+        starts, fields = scanned(block.data, "\n", self.quotes, block.final, self.escape)
         most = max(CELLS // max(len(self.columns), 1), 1)
         rows: list[dict[int, Any]] = []
         end = 0

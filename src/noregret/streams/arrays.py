@@ -49,6 +49,7 @@ class RecordsReader(Reader):
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""
+        self.begin_pass()
         self.skipped = Skipped()
         row = 0 if position is None else position["row"]
         source = itertools.islice(iter(self.source), row, None)
@@ -100,19 +101,25 @@ def loaded(path: str) -> tuple[Rows, Any, np.ndarray | None]:
         raise ValueError(f"{path}: expected arrays of numbers as NumPy saves them ({e})") from None
     if isinstance(found, np.ndarray):
         return inputs.rows(found, "float64"), None, None
-    with found:
-        arrays = {k: found[k] for k in found.files}
+    try:
+        with found:
+            return taken({k: found[k] for k in found.files})
+    except (ValueError, TypeError, KeyError) as e:
+        raise ValueError(f"{path}: {e}") from None
+
+
+def taken(arrays: dict[str, np.ndarray]) -> tuple[Rows, Any, np.ndarray | None]:
+    """Return the rows, targets and weights among named arrays."""
     X = arrays.get("X")
     if X is None and {"indptr", "indices", "data", "shape"} <= arrays.keys():
         from scipy.sparse import csr_array
 
-        if arrays.get("format", b"csr").item() not in (b"csr", "csr"):
-            raise ValueError(
-                f"{path}: expected a sparse matrix in the format csr, found {arrays['format'].item()!r}; use tocsr() first"
-            )
+        format_ = arrays.get("format", np.array(b"csr")).item()
+        if format_ not in (b"csr", "csr"):
+            raise ValueError(f"expected a sparse matrix in the format csr, found {format_!r}; use tocsr() first")
         X = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
     if X is None:
-        raise ValueError(f"{path}: expected an array X, or the parts of a sparse matrix; found {', '.join(arrays) or 'nothing'}")
+        raise ValueError(f"expected an array X, or the parts of a sparse matrix; found {', '.join(arrays) or 'nothing'}")
     rows = inputs.rows(X, "float64")
     y = arrays.get("y")
     y = None if y is None else inputs.targets(y, rows.n, numeric=False)

@@ -10,14 +10,13 @@ import contextlib
 import csv
 import io
 import re
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core import engine
 from ..core.batch import BadRow, Position
 from .blocks import BLOCK, BOM, Block, BlockReader, Parsed
+from .records import joined, scanned
 from .source import Source
 
 if TYPE_CHECKING:
@@ -28,71 +27,6 @@ NUMERIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 MOSTLY = 0.9
 PEEK = 200  # rows that tell whether the first one is a header
 LONGEST_NAME = 100  # characters; a longer cell is no name of a column
-LONGEST = 1 << 24  # bytes; a quote that does not close within this was no quote
-
-
-def scan_records(data: Any, delimiter: Any, quote: Any, escape: Any, final: Any, starts: Any, fields: Any) -> Any:
-    """Find the records of a block: where each begins and how many cells it has, 0 for a blank line and -1 where a quote never
-    closes (the record is then one line). Return how many there are; starts[that] is where they end.
-    """
-    n = data.shape[0]
-    records, begin = 0, 0
-    while begin < n:
-        at, cells, line_end = begin, 1, -1
-        fresh, quoted = True, False
-        while at < n:
-            b = data[at]
-            if b == 10 and line_end < 0:
-                line_end = at
-            if b == escape:
-                at += 1
-            elif quoted:
-                if b == quote:
-                    if at + 1 < n and data[at + 1] == quote:
-                        at += 1
-                    else:
-                        quoted = False
-            elif b == 10:
-                break
-            elif b == quote and fresh:
-                quoted = True
-            elif b == delimiter:
-                cells += 1
-            fresh = b == delimiter and not quoted
-            at += 1
-        if at >= n and not final and not (quoted and n - begin > LONGEST):
-            break
-        if quoted:
-            cells, at = -1, line_end if line_end >= 0 else n
-        elif at == begin or (at == begin + 1 and data[begin] == 13):
-            cells = 0
-        starts[records] = begin
-        fields[records] = cells
-        records += 1
-        begin = at + 1
-    starts[records] = min(begin, n)
-    return records
-
-
-@cache
-def _scanner(interpreting: bool) -> Any:
-    return scan_records if interpreting else engine.compiled(scan_records)
-
-
-def scanned(data: bytes, delimiter: str, quote: str, final: bool, escape: str | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the whole records of a block begin (and end), and how many cells each has."""
-    room = data.count(b"\n") + 2
-    starts, fields = np.zeros(room, np.int64), np.zeros(room, np.int64)
-    n = _scanner(engine.interpreting())(
-        np.frombuffer(data, np.uint8),
-        ord(delimiter),
-        ord(quote) if quote else -1,
-        ord(escape) if escape else -1,
-        final,
-        starts,
-        fields,
-    )
-    return starts[: n + 1], fields[:n]
 
 
 class CsvReader(BlockReader):
@@ -100,6 +34,7 @@ class CsvReader(BlockReader):
 
     escape: str | None = None  # what comes after it is no quote
     comment: bytes = b""  # a record that begins with it is left out
+    quotes: str = ""  # two kinds of quotes, where both may be met
 
     def __init__(
         self,
@@ -120,13 +55,16 @@ class CsvReader(BlockReader):
         self.quote = quote if quote is not None else "" if kind == "tsv" else '"'  # "" for none: a quote is then a character
         self.delimiter = delimiter or ("\t" if kind == "tsv" else None)
         self.text = (text,) if isinstance(text, str) else tuple(text)
+        self.numbers: tuple[str, ...] = ()  # columns whose cells must be numbers
+        self._real: set[str] = set()  # columns of whole numbers that had fractions in a later block
+        self.named: set[str] = set()  # columns that are named somewhere: a row that holds one is the header
         self.columns: list[str] = []
         self.kinds: dict[str, str] = {}  # integer, number or text, once decided
 
-    def heed(self, table: Table) -> None:
-        """Keep what a table reads as categories or text as it is written, too."""
-        super().heed(table)
-        self.text = tuple(table.as_written)
+    def heed(self, table: Table, learn: bool) -> None:
+        """Keep what a table reads as categories or text as it is written, too; and know a header by the names in it."""
+        super().heed(table, learn)
+        self.text, self.numbers, self.named = tuple(table.as_written), tuple(table.as_numbers), table.named
 
     def known(self) -> Position:
         """Return the columns and their kinds."""
@@ -135,6 +73,7 @@ class CsvReader(BlockReader):
     def remember(self, position: Position) -> None:
         """Take them back, or begin without any."""
         self.columns, self.kinds = list(position.get("columns", ())), dict(position.get("kinds", {}))
+        self._real = set()
         if "columns" in position:
             self.header, self.delimiter = position["header"], position["delimiter"]
 
@@ -154,23 +93,24 @@ class CsvReader(BlockReader):
         rows = csv.reader(io.StringIO(head, newline=""), delimiter=self.delimiter, skipinitialspace=True, **how)
         cells, *more = [[c.strip() for c in row] for row in rows if row]
         if self.header is None:
-            self.header = is_header(cells, more)
-        names = cells if self.header else [f"c{j}" for j in range(len(cells))]
-        if self.columns and names != self.columns:
+            self.header = not self.named.isdisjoint(cells) or is_header(cells, more)
+        names = [(self.header and cell) or f"c{j}" for j, cell in enumerate(cells)]
+        if self.columns and set(names) != set(self.columns):
             raise ValueError(
                 f"{block.path} has other columns than the first file: expected {', '.join(self.columns)}; found {', '.join(names)}"
             )
-        if len(set(names)) < len(names) or not all(names):
-            twice = next((n for n in names if names.count(n) > 1), "")
-            raise ValueError(f"{block.path}: the header names column {twice!r} twice, or not at all; name each column once")
+        if len(set(names)) < len(names):
+            twice = next(n for n in names if names.count(n) > 1)
+            raise ValueError(f"{block.path}: the header names column {twice!r} twice; name each column once")
         self.columns = names
-        self.kinds.update({n: "text" for n in self.text if n in names})
+        for kind, known in (("number", self.numbers), ("text", self.text)):
+            self.kinds.update({n: kind for n in known if n in names})
         return skip + int(starts[first + 1] if self.header else starts[first])
 
     def parse(self, block: Block) -> Parsed:
         """Parse the whole records of a block."""
         assert self.delimiter is not None
-        starts, fields = scanned(block.data, self.delimiter, self.quote, block.final, self.escape)
+        starts, fields = scanned(block.data, self.delimiter, self.quotes or self.quote, block.final, self.escape)
         if len(fields) == 0:
             return Parsed(None, 0)
         if self.comment:
@@ -189,11 +129,15 @@ class CsvReader(BlockReader):
             self.bad(BadRow(block.path, block.line + block.data.count(b"\n", 0, int(starts[r])), column, expected, found))
         return Parsed(rows, int(starts[-1]))
 
+    def plain(self, data: bytes) -> bytes:
+        """Return records with one kind of quotes."""
+        return data
+
     def _rows(self, block: Block, starts: np.ndarray, records: np.ndarray, faults: dict[int, Any]) -> Any:
         """Return the rows of some records; None when more of them have faults, which are added."""
         import pyarrow as pa
 
-        data = joined(block.data, starts, records)
+        data = self.plain(joined(block.data, starts, records))
         faulty = len(faults)
         try:
             table = self._decided(data)
@@ -228,7 +172,7 @@ class CsvReader(BlockReader):
         import pyarrow as pa
 
         try:
-            if self._read(joined(block.data, starts, records), {}).num_rows == len(records):
+            if self._read(self.plain(joined(block.data, starts, records)), {}).num_rows == len(records):
                 return []
         except pa.ArrowInvalid:
             pass
@@ -241,8 +185,11 @@ class CsvReader(BlockReader):
         """Note infinite numbers, and missing cells where there must be some."""
         if self.kinds.get(name) in ("integer", "number"):
             values = column.to_numpy()
-            for k in np.flatnonzero(np.isinf(values)).tolist():
+            for k in np.flatnonzero(np.isinf(values)).tolist() if values.dtype.kind == "f" else ():
                 faults.setdefault(int(records[k]), (j + 1, f"a finite number in column {name!r}", str(values[k])))
+            if name == self.weight:
+                for k in np.flatnonzero(values < 0.0).tolist():
+                    faults.setdefault(int(records[k]), (j + 1, f"a weight of at least 0 in column {name!r}", f"{values[k]:g}"))
         if name in self.required and column.null_count:
             for k in np.flatnonzero(column.is_null().to_numpy()).tolist():
                 faults.setdefault(int(records[k]), (j + 1, f"a value in column {name!r}", "none"))
@@ -251,18 +198,30 @@ class CsvReader(BlockReader):
         """Return the cells of records as columns of numbers and texts."""
         import pyarrow as pa
 
-        numeric = {n for n in self.columns if kinds.get(n) in ("integer", "number")}
+        types = {"integer": pa.int64(), "number": pa.float64()}
+        wanted = {n: types.get(kinds.get(n, "text"), pa.string()) for n in self.columns}
         try:
-            table = self._cells(data, numeric)
-        except pa.ArrowInvalid:  # some space around numbers is none to this parser
-            table = self._cells(data, set())
+            table = self._cells(data, wanted | dict.fromkeys(self._real & wanted.keys(), pa.float64()))
+        except pa.ArrowInvalid:  # fractions among whole numbers; and some space around numbers is none to this parser
+            table = self._cells(data, dict.fromkeys(self.columns, pa.string()))
         for j, name in enumerate(self.columns):
             if pa.types.is_string(table.schema.field(j).type):
-                column = trimmed(table.column(j))
-                table = table.set_column(j, name, column.cast(pa.float64()) if name in numeric else column)
+                table = table.set_column(j, name, self._as(name, trimmed(table.column(j)), wanted[name]))
         return table
 
-    def _cells(self, data: bytes, numeric: set[str]) -> Any:
+    def _as(self, name: str, column: Any, type_: Any) -> Any:
+        """Return texts as what they are to be; whole numbers as real ones from where fractions come."""
+        import pyarrow as pa
+
+        if pa.types.is_int64(type_):
+            try:
+                return column.cast(type_)
+            except pa.ArrowInvalid:
+                type_ = pa.float64()
+                self._real.add(name)
+        return column if pa.types.is_string(type_) else column.cast(type_)
+
+    def _cells(self, data: bytes, types: dict[str, Any]) -> Any:
         """Return the cells of records as they are, or as numbers."""
         import pyarrow as pa
         import pyarrow.csv
@@ -277,7 +236,7 @@ class CsvReader(BlockReader):
                 newlines_in_values=bool(self.quote) and self.quote.encode() in data,
             ),
             convert_options=pyarrow.csv.ConvertOptions(
-                column_types={n: pa.float64() if n in numeric else pa.string() for n in self.columns},
+                column_types=types,
                 null_values=[*MISSING, *(f" {m}" for m in MISSING)],
                 strings_can_be_null=True,
             ),
@@ -296,19 +255,15 @@ class CsvReader(BlockReader):
                 continue
             column = table.column(j).combine_chunks()
             for k in not_numbers(column, 0):
-                hint = "a number" if name in self.required else "a number, or declare the column categorical or text,"
+                hint = (
+                    "a number"
+                    if name in self.required or name in self.numbers
+                    else "a number, or declare the column categorical or text,"
+                )
                 yield k, j + 1, f"{hint} in column {name!r}", repr(column[k].as_py())
 
 
 # ---- cells -------------------------------------------------------------------------------------------------------------
-def joined(data: bytes, starts: np.ndarray, records: np.ndarray) -> bytes:
-    """Return the bytes of some records; runs of them are copied as one."""
-    breaks = np.flatnonzero(np.diff(records) != 1) + 1
-    parts = []
-    for run in np.split(records, breaks):
-        part = data[starts[run[0]] : starts[run[-1] + 1]]
-        parts.append(part if part.endswith(b"\n") else part + b"\n")
-    return b"".join(parts)
 
 
 def trimmed(column: Any) -> Any:
@@ -326,17 +281,21 @@ def kind_of(column: Any) -> str | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = column.drop_null()
+    counts = pc.value_counts(column.drop_null())  # a cast that fails is slow: each cell makes a message
+    column = counts.field("values")
     if len(column) == 0:
         return None
-    for kind, type_ in (("integer", pa.int64()), ("number", pa.float64())):
-        try:
-            column.cast(type_)
-        except pa.ArrowInvalid:
-            continue
+    kind = None
+    with contextlib.suppress(pa.ArrowInvalid):
+        column.cast(pa.float64())  # first: 0x10 is whole to Arrow, but no number
+        kind = "number"
+        column.cast(pa.int64())
+        kind = "integer"
+    if kind is not None:
         return kind
     numbers = pc.match_substring_regex(column, f"^{NUMERIC.pattern}$")
-    return "number" if pc.mean(numbers).as_py() >= MOSTLY else "text"
+    met = counts.field("counts")
+    return "number" if (pc.sum(met.filter(numbers)).as_py() or 0) >= MOSTLY * pc.sum(met).as_py() else "text"
 
 
 def not_numbers(column: Any, before: int) -> list[int]:
@@ -362,7 +321,7 @@ def record_batch(table: Any, kinds: dict[str, str]) -> Any:
         column = table.column(name).combine_chunks()
         if name not in kinds:
             column = pa.nulls(len(column))
-        elif kinds[name] == "integer":
+        elif kinds[name] == "integer" and not pa.types.is_integer(column.type):
             with contextlib.suppress(pa.ArrowInvalid):  # a later block has fractions
                 column = column.cast(pa.int64())
         columns.append(column)
@@ -379,7 +338,12 @@ def is_text(data: bytes) -> bool:
 
 
 def is_header(cells: list[str], more: list[list[str]]) -> bool:
-    """Return whether a first row looks like names: all different, short, none a number or missing, none met again below."""
+    """Return whether a first row looks like names: all different, short, none a number or missing, none met again below.
+
+    The first may be empty: so frames are written whose rows are numbered.
+    """
+    if len(cells) > 1 and not cells[0] and all(row and NUMERIC.fullmatch(row[0]) for row in more):
+        cells = ["row", *cells[1:]]
     if len(set(cells)) < len(cells) or any(c in MISSING or NUMERIC.fullmatch(c) or len(c) > LONGEST_NAME for c in cells):
         return False
     return not any(row[j] == c for row in more for j, c in enumerate(cells) if j < len(row))

@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import mmap
 import os
-import select
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from functools import cache
-from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +18,9 @@ import numpy as np
 from ..core import engine
 from ..core.batch import BadRow, Batch, Position, Reader, Skipped
 from ..core.inputs import Rows
+from .ahead import ahead
 from .numbers import PAD
-from .source import STDIN, ByteStream, Source, compression, expand, is_regular, open_bytes, total_size
+from .source import ByteStream, Source, compression, expand, is_regular, named, open_bytes, same_place, total_size
 
 IGNORED, REQUIRED, ABSENT = 0, 1, 2  # labels: read past if there, on every line, on no line
 KEPT_BAD = Skipped.KEPT
@@ -172,18 +169,9 @@ class Flowing:
             n = self.stream.readinto(room[used:])
             self.ended = n == 0
             used += n
-            if self.ended or not self.waiting():
+            if self.ended or not self.stream.waiting():
                 break
         return used
-
-    def waiting(self) -> bool:
-        """Return whether more can be had at once: lines of a slow pipe are given as they come."""
-        if self.path != STDIN or not self.stream.plain:
-            return True
-        try:
-            return bool(select.select([self.stream], [], [], 0)[0])
-        except (OSError, ValueError):
-            return True
 
     def close(self) -> None:
         """Close the file."""
@@ -250,52 +238,6 @@ class Pass:
             self.open.close()
 
 
-def ahead(take: Callable[[], Any], work: Callable[[], Callable[[Any], Any]], threads: int, wait: bool) -> Iterator[Any]:
-    """Yield what is made of each thing taken, in order; threads take and work ahead. `work()` prepares for one thread."""
-    free = threading.Semaphore(2 * threads + 1)
-    lock, over = threading.Lock(), threading.Event()
-    slots: SimpleQueue[Future[Any] | None] = SimpleQueue()
-
-    def run() -> None:
-        do = work()
-        while True:
-            free.acquire()
-            slot: Future[Any] = Future()
-            with lock:
-                if over.is_set():
-                    return
-                try:
-                    thing = take()
-                except BaseException as e:
-                    slot.set_exception(e)
-                    over.set()
-                    slots.put(slot)
-                    return
-                if thing is None:
-                    over.set()
-                slots.put(None if thing is None else slot)
-            if thing is None:
-                return
-            try:
-                slot.set_result(do(thing))
-            except BaseException as e:
-                slot.set_exception(e)
-            del thing, slot  # a thread that waits holds no text
-
-    workers = [threading.Thread(target=run, daemon=True, name=f"noregret-parser-{i}") for i in range(threads)]
-    for worker in workers:
-        worker.start()
-    try:
-        while (slot := slots.get()) is not None:
-            yield slot.result()
-            free.release()
-    finally:
-        over.set()
-        free.release(threads)
-        for worker in workers if wait else ():
-            worker.join()
-
-
 # ---- the reader ------------------------------------------------------------------------------------------------------
 class TextReader(Reader):
     """A reader of lines. A subclass says how a block is parsed.
@@ -326,11 +268,10 @@ class TextReader(Reader):
         if hash_bits is not None and not 1 <= hash_bits <= 31:
             raise ValueError(f"hash_bits must be from 1 to 31, got {hash_bits!r}")
         self.paths = expand(source)
-        self.name = source if isinstance(source, str) else ", ".join(self.paths)
+        self.name = named(source, self.paths)
         self.size = total_size(self.paths)
-        self.once = STDIN in self.paths
+        self.once = self.size is None  # standard input, pipes
         self.hash_bits, self.stops, self.threads, self.block, self.labelled = hash_bits, on_bad == "stop", threads, block, labelled
-        self._passes = 0
 
     def has_label(self, line: bytes) -> bool | None:
         """Return whether a line has a label, None if it holds no example."""
@@ -339,6 +280,9 @@ class TextReader(Reader):
     def parse(self, block: Block, room: Any, labelled: int) -> Parsed:
         """Parse a block."""
         raise NotImplementedError
+
+    def note(self, rows: Rows) -> None:
+        """Take note of what the rows of a block tell about the file."""
 
     def bad_lines(self, block: Block, bad: np.ndarray, faults: int) -> list[tuple[int, int, str, str]]:
         """Return the first bad lines in words."""
@@ -352,18 +296,13 @@ class TextReader(Reader):
         """Return where a pass begins, checked."""
         if position is None:
             return {"file": 0, "path": self.paths[0], "offset": 0, "line": 0, "examples": 0, "skipped": 0}
-        file = position["file"]
-        if file >= len(self.paths) or self.paths[file] != position["path"]:
-            now = self.paths[file] if file < len(self.paths) else "no such file"
-            raise ValueError(f"the position is in file {file + 1}, {position['path']}; here that is {now}. Name the same files.")
+        same_place(self.paths, position)
         return dict(position)
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples in order."""
         at = self.start(position)
-        if self.once and self._passes:
-            raise ValueError("standard input can be read only once; write it to a file for more passes")
-        self._passes += 1
+        self.begin_pass()
         self.skipped = Skipped()
         self.skipped.count = at["skipped"]
         self.read = 0
@@ -409,6 +348,7 @@ class TextReader(Reader):
             if self.labelled is None:
                 at["labelled"] = block.labelled
             self.read = block.taken
+            self.note(parsed.data)
             if parsed.data.n:
                 yield Batch(parsed.data, parsed.y, parsed.c, parsed.ids, None, dict(at))
             if stopped:

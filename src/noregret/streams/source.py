@@ -6,6 +6,7 @@ import contextlib
 import glob
 import io
 import os
+import select
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -71,6 +72,19 @@ def total_size(paths: Sequence[str]) -> int | None:
     return sum(map(os.path.getsize, paths)) if all(map(is_regular, paths)) else None
 
 
+def named(source: Source, paths: Sequence[str]) -> str:
+    """Return what the user called a source."""
+    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else ", ".join(paths)
+
+
+def same_place(paths: Sequence[str], position: Any) -> None:
+    """Refuse a position in other files than these."""
+    file = position["file"]
+    if file >= len(paths) or paths[file] != position["path"]:
+        now = paths[file] if file < len(paths) else "no such file"
+        raise ValueError(f"the position is in file {file + 1}, {position['path']}; here that is {now}. Name the same files.")
+
+
 def _by_magic(head: bytes) -> str | None:
     return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
 
@@ -106,6 +120,15 @@ class ByteStream(io.RawIOBase):
     def fileno(self) -> int:
         """Return the descriptor of the file or pipe."""
         return int(self._raw.fileno())
+
+    def waiting(self, seconds: float = 0.0) -> bool:
+        """Return whether more can be had at once, or in so many seconds; only plain pipes make one wait."""
+        if not self.plain or is_regular(self.path):
+            return True
+        try:
+            return bool(self._head) or bool(select.select([self], [], [], seconds)[0])
+        except (OSError, ValueError):
+            return True
 
     def readinto(self, buffer: Any) -> int:
         """Fill as much of the buffer as comes, 0 at the end."""

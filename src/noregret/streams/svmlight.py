@@ -234,6 +234,13 @@ class SvmlightReader(TextReader):
         words = line.partition(b"#")[0].split()
         return b":" not in words[0] if words else None
 
+    def note(self, rows: Rows) -> None:
+        """Note the smallest number of a feature: files are numbered from 0 or from 1."""
+        _, numbers, _ = rows.arrays
+        if self.hash_bits is None and len(numbers) and self.least != 0:
+            least = int(numbers.min())
+            self.least = least if self.least is None else min(self.least, least)
+
     def parse(self, block: Block, room: Any, labelled: int) -> Parsed:
         """Parse a block."""
         bits = self.hash_bits

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ..core.batch import BadRow, Batch, Position, Reader, Skipped
+from ..core.batch import BadRow, Position
 from ..transforms.cells import OPEN, flat
-from ..transforms.table import Table
-from .blocks import BLOCK, BOM, Block, BlockReader, Parsed
+from .blocks import BLOCK, BOM, Block, BlockReader, Parsed, Piece, TableReader
 from .delimited import CsvReader
-from .source import Source, expand, total_size
+from .source import Source
 
 __all__ = ["CsvReader", "JsonReader", "ParquetReader"]
 
@@ -26,6 +25,7 @@ class JsonReader(BlockReader):
     """One JSON object a line. Nested objects have dots in their names; keys may come and go, and hold texts or numbers."""
 
     kind = "jsonl"
+    prompt = True
 
     def __init__(self, source: Source, on_bad: str = "stop", required: Any = (), block: int = BLOCK) -> None:
         super().__init__(source, on_bad, block, required)
@@ -40,14 +40,17 @@ class JsonReader(BlockReader):
         data = block.data[:end]
         if not data.strip():
             return Parsed(None, end)
-        rows = fast_json(data)
+        rows = fast_json(data, self.ignored)
         if rows is None or self._lacking(rows):
             rows = self._slowly(block, data)
         return Parsed(rows, end)
 
     def _lacking(self, rows: Any) -> bool:
-        """Return whether cells that must be there are missing."""
-        return any(n not in rows.schema.names or rows.column(n).null_count for n in self.required)
+        """Return whether cells that must be there are missing, or a weight is negative."""
+        import pyarrow.compute as pc
+
+        missing = any(n not in rows.schema.names or rows.column(n).null_count for n in self.required)
+        return missing or (self.weight is not None and (pc.min(rows.column(self.weight)).as_py() or 0) < 0)
 
     def _slowly(self, block: Block, data: bytes) -> Any:
         """Parse line by line, and say which line is bad."""
@@ -65,12 +68,14 @@ class JsonReader(BlockReader):
         try:
             x = json.loads(line)
         except json.JSONDecodeError as e:
-            raise BadRow(path, number, e.colno, "a JSON object", f"{e.msg}: {line[:60].decode('utf-8', 'replace')!r}") from None
+            raise BadRow(
+                path, number, e.colno, "a JSON object on one line", f"{e.msg}: {line[:60].decode('utf-8', 'replace')!r}"
+            ) from None
         except UnicodeDecodeError:
             raise BadRow(path, number, None, "text in UTF-8", "bytes of another encoding") from None
         if not isinstance(x, dict):
-            raise BadRow(path, number, 1, "a JSON object", f"a {type(x).__name__}")
-        cells = dict(flat(x))
+            raise BadRow(path, number, 1, "a JSON object on one line", f"a {type(x).__name__}")
+        cells = dict(flat({k: v for k, v in x.items() if k not in self.ignored}))
         for name, v in cells.items():
             if isinstance(v, list):
                 raise BadRow(path, number, None, f"a number or text under {name!r}", "a list")
@@ -79,6 +84,9 @@ class JsonReader(BlockReader):
         for name in self.required:
             if cells.get(name) is None:
                 raise BadRow(path, number, None, f"a value under {name!r}", "none")
+        weight = cells.get(self.weight, 1.0) if self.weight is not None else 1.0
+        if not isinstance(weight, (int, float)) or weight < 0:
+            raise BadRow(path, number, None, f"a weight of at least 0 under {self.weight!r}", repr(weight))
         return cells
 
 
@@ -92,8 +100,8 @@ def object_lines(data: bytes) -> int | None:
     return len(lines) if all(line[0] == 123 and line[-1] == 125 for line in lines) else None
 
 
-def fast_json(data: bytes) -> Any:
-    """Return lines of JSON as a record batch, None where they are mixed or bad."""
+def fast_json(data: bytes, ignored: Iterable[str] = ()) -> Any:
+    """Return lines of JSON as a record batch without the columns to ignore, None where they are mixed or bad."""
     import pyarrow as pa
     import pyarrow.json
 
@@ -110,6 +118,7 @@ def fast_json(data: bytes) -> Any:
         table = read([])
         dates = [f.name for f in table.schema if pa.types.is_timestamp(f.type)]
         table = read(dates) if dates else table  # a text stays as it is written
+        table = table.drop_columns([n for n in table.column_names if n in ignored])
         while any(pa.types.is_struct(f.type) for f in table.schema):
             table = table.flatten()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -155,41 +164,26 @@ def records_batch(rows: list[dict[str, Any]]) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else None
 
 
-class ParquetReader(Reader):
+class ParquetReader(TableReader):
     """Parquet and Arrow (Feather) files, and directories of them; `country=DE` in a path below the directory is a column."""
 
     kind = "parquet"
 
     def __init__(self, source: Source, on_bad: str = "stop", required: Any = (), rows: int = ROWS) -> None:
-        super().__init__()
+        super().__init__(source, "*.parquet", on_bad, required)
         self.root = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
-        self.paths = expand(source, "*.parquet")
-        self.name = self.root or ", ".join(self.paths)
-        self.size = total_size(self.paths)
-        self.rows, self.on_bad = rows, on_bad
-        self.required = (required,) if isinstance(required, str) else tuple(required)
+        self.rows = rows
+        if self.once:
+            raise ValueError(f"{self.name}: Parquet cannot be read from a pipe, since its end is read first: write it to a file")
 
-    def heed(self, table: Table) -> None:
-        """Read what a table needs: a row without its target or weight is then a bad row."""
-        self.required = tuple(table.needed)
-
-    def batches(self, position: Position | None = None) -> Iterator[Batch]:
-        """Yield the examples."""
-        at = position or {"file": 0, "row": 0, "examples": 0, "skipped": 0}
-        self.skipped = Skipped()
-        self.skipped.count = at["skipped"]
-        examples = at["examples"]
+    def pieces(self, at: Position) -> Iterator[Piece]:
+        """Yield the rows of each batch."""
         for k in range(at["file"], len(self.paths)):
-            path, row = self.paths[k], at["row"] if k == at["file"] else 0
-            before = 0 if self.size is None else sum(os.path.getsize(p) for p in self.paths[:k])
+            path, row, before = self.paths[k], at.get("row", 0) if k == at["file"] else 0, self.before(k)
             for record, share in self._file(path, row):
                 kept = self._kept(record, path, row)
                 row += record.num_rows
-                examples += kept.num_rows
-                self.read = before + int(share * os.path.getsize(path))
-                if kept.num_rows:
-                    where = {"file": k, "path": path, "row": row, "examples": examples, "skipped": self.skipped.count}
-                    yield Batch(kept, None, None, None, None, where)
+                yield self.piece(kept, {"file": k, "path": path, "row": row}, before + int(share * os.path.getsize(path)))
 
     def _file(self, path: str, skip: int) -> Iterator[tuple[Any, float]]:
         """Yield the record batches of a file behind so many rows, and how much of the file is read then."""
@@ -218,16 +212,21 @@ class ParquetReader(Reader):
                 yield part, (k + done / n) / len(groups)
 
     def _kept(self, record: Any, path: str, row: int) -> Any:
-        """Leave out rows without the cells that must be there."""
+        """Leave out rows without the cells that must be there, or with a negative weight."""
+        import pyarrow.compute as pc
+
         keep = np.ones(record.num_rows, bool)
         for name in self.required:
             if name in record.schema.names and record.column(name).null_count:
-                for i in np.flatnonzero(record.column(name).is_null().to_numpy(zero_copy_only=False)).tolist():
-                    keep[i] = False
-                    bad = BadRow(path, row + i + 1, None, f"a value in column {name!r}", "none")
-                    if self.on_bad == "stop":
-                        raise bad
-                    self.skipped.add(bad)
+                missing = record.column(name).is_null().to_numpy(zero_copy_only=False)
+                for i in np.flatnonzero(missing & keep).tolist():
+                    self.bad(BadRow(path, row + i + 1, None, f"a value in column {name!r}", "none"))
+                keep &= ~missing
+        if self.weight in record.schema.names:
+            weights = pc.fill_null(record.column(self.weight), 1)
+            for i in np.flatnonzero(pc.less(weights, 0).to_numpy(zero_copy_only=False) & keep).tolist():
+                self.bad(BadRow(path, row + i + 1, None, f"a weight of at least 0 in column {self.weight!r}", str(weights[i])))
+                keep[i] = False
         return record if keep.all() else record.filter(keep)
 
 

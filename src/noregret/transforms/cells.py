@@ -271,6 +271,7 @@ def number(name: str, v: Any, row: int) -> Any:
 
 def unknown(names: Sequence[str], known: Sequence[str]) -> str:
     """Return an error's words for columns that are not there, with what may have been meant."""
-    near = difflib.get_close_matches(names[0], known, 1)
+    same = [n for n in known if n.casefold() == names[0].casefold()]
+    near = same or difflib.get_close_matches(names[0], known, 1)
     there = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
     return f"no column {names[0]!r}{f'; did you mean {near[0]!r}?' if near else ''} (columns: {there})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -186,6 +187,12 @@ def restored(pool: np.ndarray, ends: np.ndarray) -> Store:
     store.size[0] = n
     kernel(rebuild)(store.hashes, n, store.slots)
     return store
+
+
+def of(names: Sequence[str]) -> Store:
+    """Return the store of these names."""
+    data = [name.encode("utf-8", "surrogatepass") for name in names]
+    return restored(np.frombuffer(b"".join(data), np.uint8), np.cumsum([0, *map(len, data)]))
 
 
 def hash_all(pool, ends, n, hashes):

@@ -17,95 +17,25 @@ from ..tasks.classification import Classifier, widest
 from .cells import is_frame, record_of
 from .front import Front
 from .pull import pulled
+from .roles import Category, Cross, Hash, Ignore, Number, Part, Text
 from .scale import Normalize, Scale
-from .step import Step
-from .table import Table, crosses_of, listed
+from .table import Table, plain
 
-
-class Part(Step):
-    """A wish about the table, folded into one Table by `pipeline`."""
-
-    def into(self, settings: dict[str, Any]) -> None:
-        """Add the wish to the settings of a table."""
-        raise NotImplementedError
-
-
-class Columns(Part):
-    """Columns of one role."""
-
-    role: str
-
-    def __init__(self, *names: str) -> None:
-        self.names = names
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return no settings: the names are what it is."""
-        return {}
-
-    def into(self, settings: dict[str, Any]) -> None:
-        """Add the columns to those of the role."""
-        settings[self.role] = [*listed(settings.get(self.role)), *self.names]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(map(repr, self.names))})"
-
-
-class Text(Columns):
-    """Columns of text, read as words; `ngrams`, `chars` and `binary` as in Table."""
-
-    role = "text"
-
-    def __init__(self, *names: str, **grams: Any) -> None:
-        super().__init__(*names)
-        self.grams = grams
-
-    def into(self, settings: dict[str, Any]) -> None:
-        """Add the columns, and how words are made."""
-        super().into(settings)
-        settings.update(self.grams)
-
-
-class Category(Columns):
-    """Columns of categories."""
-
-    role = "categorical"
-
-
-class Number(Columns):
-    """Columns of numbers."""
-
-    role = "numeric"
-
-
-class Ignore(Columns):
-    """Columns to leave out."""
-
-    role = "ignore"
-
-
-class Cross(Columns):
-    """The products of the features of two or three columns."""
-
-    def into(self, settings: dict[str, Any]) -> None:
-        """Add the cross."""
-        settings["cross"] = [*crosses_of(settings.get("cross", ())), ",".join(self.names)]
-
-
-class Hash(Part):
-    """Fold names of features into 2^bits numbers."""
-
-    def __init__(self, bits: int = 18) -> None:
-        self.bits = bits
-
-    def into(self, settings: dict[str, Any]) -> None:
-        """Set the bits."""
-        settings["hash_bits"] = self.bits
+__all__ = ["Category", "Cross", "Hash", "Ignore", "Number", "Pipeline", "Text", "pipeline"]
 
 
 def pipeline(*steps: Any) -> Pipeline:
     """Return a pipeline: a Table or parts of one (Text, Category, Cross, Hash, ...), Scale, Normalize, and last a learner.
 
-    >>> pipeline(Text("body"), Category("country"), Scale(), PA1(C=0.1))
+    Parts are folded into one Table. The result is a learner: it learns, answers, saves and merges as one.
+
+    >>> import noregret as nr
+    >>> m = nr.pipeline(nr.Text("body"), nr.Category("country"), nr.Scale(), nr.PA1(C=0.1))
+    >>> m.learn_one({"body": "free money now", "country": "DE", "age": 30}, "spam")
+    >>> m.learn_one({"body": "lunch at noon", "country": "FR"}, "ham")
+    'spam'
+    >>> m.predict_one({"body": "free lunch money"})
+    'spam'
     """
     parts = [s for s in steps if isinstance(s, Part)]
     if not parts:
@@ -143,6 +73,9 @@ class Pipeline:
     @classmethod
     def of(cls, front: Front, learner: Learner) -> Self:
         """Return a pipeline that goes on with a front and a learner as they are."""
+        m = learner.__dict__.get("_m")
+        if m is not None and front.table is not None and front.table.hash_bits != getattr(m.features, "bits", None):
+            raise ValueError(f"expected the features of {front.table!r}, found a learner of {m.features.kind}")
         table = [] if front.table is None else [front.table.fresh()]
         made = cls([*table, *(m.fresh() for m in front.maps), learner])
         made._front = front
@@ -286,6 +219,7 @@ class Pipeline:
         m = learner.__dict__.get("_m")
         if m is None:
             m = learner._start(rows, self.front.features(bool(getattr(learner, "fit_intercept", False))))
+        m.features.check(rows, type(learner).__name__)
         return learner._said(m, m.score(learner._place(m, rows, grow=False))[0])
 
     # ---- answering -------------------------------------------------------------------------------------------------------
@@ -340,7 +274,7 @@ class Pipeline:
 
     def merge(self, other: Pipeline) -> Self:
         """Take in what another pipeline of the same steps has learned: features are united by name, statistics are added."""
-        if repr(self) != repr(other):
+        if [(type(s), plain(s.get_params())) for s in self.steps] != [(type(s), plain(s.get_params())) for s in other.steps]:
             raise ValueError(f"cannot merge pipelines of different steps or settings: {self!r} and {other!r}")
         front, theirs = copy.deepcopy(self.front), copy.deepcopy(other.learner)
         if front.table is None and other.front.table is not None:

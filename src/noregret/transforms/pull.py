@@ -19,6 +19,8 @@ def pulled(table: Table, record: Any, learn: bool) -> dict[str, Any]:
     fields = fields_of(record)
     found: dict[str, Any] = {}
     for name, array in fields:
+        if name in found and name == table.target:
+            raise TypeError(f"the target {name!r} holds texts in some rows and numbers in others; write all of them as texts")
         found.setdefault(name, array)
     for wanted in (table.target, table.weight, table.id, table.time):
         if wanted is not None and wanted not in found and (learn or wanted in (table.id, table.time)):

@@ -30,7 +30,11 @@ class Touched(NamedTuple):
 
 @strict
 def scale_entry(stats, j, x, learn, center, floor):
-    """Count a value of feature j (Welford 1962) and return it standardised; one without spread is 0, or itself uncentred."""
+    """Count a value of feature j (Welford 1962) and return it standardised; one without spread is 0, or itself uncentred.
+
+    Uncentred it is divided by the root mean square: a feature that hardly varies, such as a 1 that is stored where a word
+    occurs, has next to no deviation to divide by.
+    """
     if learn:
         n = stats[COUNT, j] + 1.0
         before = x - stats[MEAN, j]
@@ -39,12 +43,14 @@ def scale_entry(stats, j, x, learn, center, floor):
         stats[MEAN, j] = mean
         stats[SQUARES, j] += before * (x - mean)
     n = stats[COUNT, j]
-    deviation = np.sqrt(stats[SQUARES, j] / n) if n > 0.0 else 0.0
-    if not deviation < np.inf:
+    mean = stats[MEAN, j]
+    square = stats[SQUARES, j] / n if n > 0.0 else 0.0
+    size = np.sqrt(square if center else square + mean * mean)
+    if not size < np.inf:
         return np.nan  # the sum of squares overflowed; callers refuse it
-    if deviation <= floor:
+    if size <= floor:
         return 0.0 if center and n > 0.0 else x
-    return (x - stats[MEAN, j]) / deviation if center else x / deviation
+    return (x - mean) / size if center else x / size
 
 
 @strict
@@ -92,11 +98,24 @@ class Scale(Step):
     """Standardise features as they come: less the mean so far, over the standard deviation so far.
 
     After a Table only numbers and crosses with numbers are touched, and centred: categories and words keep their counts. Dense rows
-    are centred; other sparse rows are only divided by the deviation of their stored entries, so that zeros stay zeros. `center`
-    decides otherwise. A feature without spread (at most `floor`) becomes 0 when centred and stays itself when not.
+    are centred. Other sparse rows are not, so that zeros stay zeros: a feature is divided by the root mean square of its stored
+    entries so far. `center` decides otherwise. A feature that hardly differs from its mean, or uncentred from 0 (by at most
+    `floor`), becomes 0 when centred and stays itself when not.
+
+    Centred, x becomes (x - mean_t) / sd_t: the mean and standard deviation of the t values so far, x among them (Welford 1962), the
+    sum of squares divided by t. When predicting nothing is counted.
+
+    >>> import noregret as nr
+    >>> m = nr.pipeline(nr.Scale(), nr.PA1Regressor())
+    >>> m.learn_many([[1.0], [3.0], [1001.0]], [0.0, 1.0, 2.0]).shape
+    (3,)
     """
 
     def __init__(self, center: bool | None = None, floor: float = 1e-12) -> None:
+        if center not in (None, True, False):
+            raise ValueError(f"center must be True, False or None, got {center!r}")
+        if not isinstance(floor, (int, float, np.number)) or not floor >= 0.0:
+            raise ValueError(f"floor must be a number of at least 0, got {floor!r}")
         self.center, self.floor = center, floor
         self._stats = np.zeros((3, 0))
         self._width: int | None = None  # of dense rows
@@ -170,9 +189,9 @@ class Scale(Step):
         self._width = other._width if self._width is None else self._width
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return what was learned, as arrays: the features met, and their statistics."""
+        """Return what was learned, as arrays: the features met, and their statistics. Spare room is left out."""
         met = np.flatnonzero(self._stats[COUNT])
-        sizes = np.array([self._stats.shape[1], -1 if self._width is None else self._width])
+        sizes = np.array([int(met.max(initial=-1)) + 1, -1 if self._width is None else self._width])
         return {"features": met, "stats": self._stats[:, met], "sizes": sizes}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
@@ -183,13 +202,18 @@ class Scale(Step):
             raise ValueError(
                 "expected features with their counts, means and sums of squares, found arrays that do not fit together"
             )
-        self._stats = np.zeros((3, size))
+        self._stats = np.zeros((3, int(met.max(initial=-1)) + 1))
         self._stats[:, met] = stats
         self._width = None if width < 0 else width
 
 
 class Normalize(Step):
-    """Bring each row to length 1 in a norm: l2, l1 or max. Rows of zeros stay."""
+    """Bring each row to length 1 in a norm: l2, l1 or max. Rows of zeros stay.
+
+    >>> import noregret as nr
+    >>> nr.pipeline(nr.Normalize("l1"), nr.PA1())
+    pipeline(Normalize(norm='l1'), PA1())
+    """
 
     def __init__(self, norm: str = "l2") -> None:
         if norm not in NORMS:

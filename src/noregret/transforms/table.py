@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -11,15 +10,15 @@ import numpy as np
 
 from ..core.inputs import Rows
 from . import names as stores
+from .bags import Places, bags, placed
 from .cells import Column, columns_of, dict_columns, fields_of, is_open, stacked, unknown
-from .encode import CATEGORY, NUMBER, ONCE, SUM, TEXT, Job, characters, run
+from .encode import CATEGORY, NUMBER, TEXT, Job, run
+from .jobs import LONG, Steady, Words, with_room
 from .step import Step
 
 ROLES = ("numeric", "categorical", "text")
 WORDY = 5  # a text column whose first value has more words than this is read as words, and as categories otherwise
-MOST = 1.7976931348623157e308
 MANY, PIECE = 256, 32  # dicts with more different keys than this are encoded so many at a time
-LONG = 256  # bytes; a value longer than this in a column nobody declared categorical is no category
 
 
 def listed(names: Any) -> tuple[str, ...]:
@@ -33,26 +32,6 @@ class Mark(NamedTuple):
     names: int
     columns: dict[str, int]
     schema: frozenset[str] | None
-
-
-class Steady(NamedTuple):
-    """What stays the same between single examples while no column joins."""
-
-    roles: dict[str, int]
-    at: dict[str, int]
-    declared: list[int]  # the role of each column where it was declared, -1 where the type of a cell decides
-    long: list[bool]  # whether texts may be long
-    names: bytes
-    columns: np.ndarray
-    crosses: np.ndarray
-
-    @classmethod
-    def of(cls, roles: dict[str, int], declared: set[str], job: Job) -> Steady:
-        """Return it for the columns known."""
-        at = {name: j for j, name in enumerate(roles)}
-        given = [role if name in declared else -1 for name, role in roles.items()]
-        long = [role == TEXT or name in declared for name, role in roles.items()]
-        return cls(roles, at, given, long, job.text.tobytes(), job.columns, job.crosses)
 
 
 class Table(Step):
@@ -69,6 +48,12 @@ class Table(Step):
 
     Features are numbered by first appearance. With `hash_bits` a name is folded into 2^hash_bits numbers instead, and at most
     `names` names are remembered, to be read and to count collisions.
+
+    >>> import noregret as nr
+    >>> table = nr.Table(text="body", cross="country,age")
+    >>> rows = table.rows([{"country": "DE", "age": 34, "body": "Free money, free!"}], learn=True)
+    >>> table.feature_names, rows.arrays[2].tolist()
+    (['country=DE', 'age', 'body:free', 'body:money', 'country=DE&age'], [1.0, 34.0, 2.0, 1.0, 34.0])
     """
 
     def __init__(
@@ -111,6 +96,7 @@ class Table(Step):
         self._schema: frozenset[str] | None = None  # the columns of closed tables
         self._known: list[str] = []  # names as texts, as far as read
         self._steady: Steady | None = None
+        self._places: Places | None = None
 
     def _check(self) -> None:
         """Refuse settings that contradict each other."""
@@ -120,6 +106,13 @@ class Table(Step):
             raise ValueError(
                 f"column {twice[0]!r} is declared twice: it is one of {', '.join(ROLES)}, target, weight, id, time or ignore"
             )
+        for key in ("target", "weight", "id", "time"):
+            if not isinstance(getattr(self, key), (str, NoneType)):
+                raise ValueError(f"{key} must be the name of a column, got {getattr(self, key)!r}")
+        if self.target is not None and self.target == self.weight:
+            raise ValueError(f"column {self.target!r} cannot be both the target and the weight")
+        if not (isinstance(self.names, (int, np.integer)) and self.names >= 0):
+            raise ValueError(f"names must be a whole number of at least 0, got {self.names!r}")
         for c in self._crosses:
             if not 2 <= len(c) <= 3 or len(set(c)) < len(c) or not all(c) or self._leave & set(c):
                 raise ValueError(f"a cross takes two or three different feature columns, such as 'a,b'; got {','.join(c)!r}")
@@ -140,6 +133,8 @@ class Table(Step):
             for row, x in enumerate(data):
                 if not isinstance(x, Mapping):
                     raise TypeError(f"expected examples as dicts of named cells, got {type(x).__name__} in row {row}")
+            if (rows := self._bagged(data, learn)) is not None:
+                return rows, np.ones(len(rows.arrays[1]), bool)
             if len(data) == 1 and (job := self._job_of_one(data[0])) is not None:
                 return self._done(job, self._columns, learn)
             if len(data) > PIECE and len(set().union(*data)) > MANY:
@@ -161,6 +156,40 @@ class Table(Step):
         indptr = np.concatenate([[0], np.cumsum(sizes)])
         indices, values = (np.concatenate([rows.arrays[k] for rows, _ in done]) for k in (1, 2))
         return Rows("csr", (indptr, indices, values), len(data), self.width), np.concatenate([measured for _, measured in done])
+
+    def _bagged(self, data: Sequence[Any], learn: bool) -> Rows | None:
+        """Encode dicts of numbers alone, by name; None for what needs the kernel."""
+        found = None if self._crosses or self.hash_bits is not None else bags(data, self._leave)
+        if found is None:
+            return None
+        places = self._places if self._places is not None and self._places.columns is self._columns else self._located()
+        new = [name for name in dict.fromkeys(found.names) if name not in places.ranks] if learn else []
+        if any(self._roles.get(name, NUMBER) != NUMBER for name in new):
+            return None
+        known = placed(found, places, self.width)
+        if known is None or not new:
+            self._places = places
+            return known
+        numbers = self._joined(stores.of(new), len(new))
+        self._columns = {**self._columns, **dict.fromkeys(new, NUMBER)}
+        places.ranks.update({name: len(places.ranks) + k for k, name in enumerate(new)})
+        self._places = Places(self._columns, places.ranks, np.concatenate([places.numbers, numbers]))
+        return placed(found, self._places, self.width)
+
+    def _located(self) -> Places:
+        """Return where the columns are."""
+        index = {name: k for k, name in enumerate(self.feature_names)}
+        numbers = [index.get(name, -1) if role == NUMBER else -1 for name, role in self._columns.items()]
+        ranks = {name: rank for rank, name in enumerate(self._columns)}
+        return Places(self._columns, ranks, np.array(numbers, np.int64))
+
+    def _joined(self, names: stores.Store, n: int) -> np.ndarray:
+        """Give the first n names numbers here; return them."""
+        numbers = np.empty(n, np.int64)
+        done = 0
+        while (done := stores.kernel(stores.join_all)(self._store, names, done, numbers)) < n:
+            self._store = stores.wider(self._store)
+        return numbers
 
     def rows(self, data: Any, learn: bool) -> Rows:
         """Return the rows of a record batch of Arrow or a list of dicts."""
@@ -241,74 +270,43 @@ class Table(Step):
         at = {name: j for j, name in enumerate(roles)}
         crosses = [[*(at[name] for name in c), -1][:3] for c in self._crosses if all(name in at for name in c)]
         shapes = np.array(plan, np.int64).reshape(-1, 10), np.array(crosses, np.int64).reshape(-1, 3)
-        return self._with_room(numbers, text, starts, *shapes)
+        return with_room(self._words(), numbers, text, starts, *shapes)
 
     def _job_of_one(self, x: Mapping[Any, Any]) -> Job | None:
         """Return the same for one plain example, without the detour over columns; None for what needs a closer look."""
         if self._steady is None or self._steady.roles is not self._columns:
             self._steady = Steady.of(self._columns, set(self._roles), self._job([], self._columns, {}, 1))
-        at, declared, long = self._steady.at, self._steady.declared, self._steady.long
-        numbers: list[float] = []
-        texts = [self._steady.names]
-        where: dict[int, list[int]] = {}
-        for name, v in x.items():
-            j, kind = at.get(name), type(v)
-            if name in self._leave or (j is None and v is None):
-                continue
-            if j is None:
-                return None
-            if v is None:
-                v, kind = np.nan, NoneType
-            if kind is str and declared[j] != NUMBER and (long[j] or len(v) < LONG // 4):
-                where[j] = [-1, len(texts) - 1]
-                texts.append(v.encode("utf-8", "surrogatepass"))
-            elif kind is NoneType or ((kind is float or kind is int) and -MOST < v < MOST and declared[j] <= NUMBER):
-                where[j] = [len(numbers), -1]
-                numbers.append(v)
-            else:
-                return None
-        ends = list(accumulate(map(len, texts)))
-        starts = np.array([ends[:-1], ends[1:]], np.int64).T.copy()
-        here = sorted(where) if not self._crosses else range(len(at))  # those that are not here give nothing
-        columns = self._steady.columns[list(here)]
-        columns[:, :2] = np.array([where.get(j, (-1, -1)) for j in here], np.int64).reshape(-1, 2)
-        data = np.frombuffer(bytearray(b"".join(texts)), np.uint8)
-        return self._with_room(np.array(numbers, np.float64).reshape(-1, 1), data, starts, columns, self._steady.crosses)
+        return self._steady.job(x, self._leave, self._words())
 
-    def _with_room(
-        self, numbers: np.ndarray, text: np.ndarray, starts: np.ndarray, columns: np.ndarray, crosses: np.ndarray
-    ) -> Job:
-        """Return a job with room to begin with."""
-        n = numbers.shape[1]
-        wide = len(text) > 0 and bool(text.max() >= 128)
-        guess, pieces = n * (len(columns) + len(crosses)) + 64, 64 + len(columns)
-        return Job(
-            numbers=numbers,
-            text=text,
-            starts=starts,
-            columns=columns,
-            crosses=crosses,
-            characters=characters(wide, bool(self.lower)),
-            ngrams=int(self.ngrams),
-            shortest=int(self.chars[0]) if self.chars else 0,
-            longest=int(self.chars[1]) if self.chars else 0,
-            tag=ONCE if self.binary else SUM,
-            at=np.zeros(5, np.int64),
-            bytes=np.empty(4096, np.uint8),
-            pieces=np.empty((pieces, 5), np.int64),
-            values=np.empty(pieces),
-            meet=np.full(128, -1),
-            indptr=np.zeros(n + 1, np.int64),
-            indices=np.empty(guess, np.uint32),
-            data=np.empty(guess),
-            measured=np.empty(guess, bool),
-        )
+    def _words(self) -> Words:
+        """Return how words are made of texts."""
+        return Words(int(self.ngrams), self.chars, bool(self.lower), bool(self.binary))
+
+    def identify(self, column: str) -> None:
+        """Take the ids of rows from a column; it stays a feature where it was one when the table learned."""
+        self.id = column
+        self._leave |= {column} - set(self._columns)
 
     # ---- for readers ---------------------------------------------------------------------------------------------------
     @property
     def as_written(self) -> list[str]:
-        """Columns declared categories or text: readers keep them as they are written, 007 and not 7."""
-        return [*listed(self.categorical), *listed(self.text)]
+        """Columns known as categories or text: readers keep them as they are written, 007 and not 7."""
+        return [name for name, role in {**self._columns, **self._roles}.items() if role != NUMBER]
+
+    @property
+    def as_numbers(self) -> list[str]:
+        """Columns known as numbers: what is no number there is a bad row."""
+        return [name for name, role in {**self._columns, **self._roles}.items() if role == NUMBER]
+
+    @property
+    def ignored(self) -> list[str]:
+        """Columns that may hold anything."""
+        return list(listed(self.ignore))
+
+    @property
+    def named(self) -> set[str]:
+        """All columns known by name."""
+        return {*self._reserved, *self._roles, *self._columns, *(n for c in self._crosses for n in c), *self.ignored}
 
     @property
     def needed(self) -> list[str]:
@@ -355,7 +353,7 @@ class Table(Step):
 
     def merge(self, other: Table) -> np.ndarray | None:
         """Take in the names of another table; return the number here of each of its numbers, None where they are the same."""
-        if self.get_params() != other.get_params():
+        if plain(self.get_params()) != plain(other.get_params()):
             raise ValueError(f"cannot merge tables with different settings: {self!r} and {other!r}")
         for name, role in other._columns.items():
             if self._columns.get(name, role) != role:
@@ -364,16 +362,13 @@ class Table(Step):
         n = stores.count(other._store)
         if self.hash_bits is not None:
             n = min(n, max(int(self.names) - stores.count(self._store), 0))
-        numbers = np.empty(n, np.int64)
-        done = 0
-        while (done := stores.kernel(stores.join_all)(self._store, other._store, done, numbers)) < n:
-            self._store = stores.wider(self._store)
+        numbers = self._joined(other._store, n)
         self._schema = other._schema if self._schema is None else self._schema
         return None if self.hash_bits is not None else numbers
 
     def meta(self) -> dict[str, Any]:
         """Return the settings and columns as JSON values."""
-        settings = {k: plain(v) for k, v in self.get_params().items()}
+        settings = plain(self.get_params())
         schema = None if self._schema is None else sorted(self._schema)
         return {"settings": settings, "columns": list(self._columns.items()), "schema": schema}
 
@@ -384,7 +379,7 @@ class Table(Step):
     @classmethod
     def restored(cls, meta: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> Table:
         """Return the table that was saved."""
-        settings: dict[str, Any] = {k: tuple(v) if k == "chars" and v is not None else v for k, v in meta["settings"].items()}
+        settings: dict[str, Any] = {k: tuple(v) if v == [] or (k == "chars" and v) else v for k, v in meta["settings"].items()}
         table = cls(**settings)
         table._store = stores.restored(tensors["pool"], tensors["ends"])
         table._columns = {str(k): int(role) for k, role in meta["columns"]}
@@ -403,6 +398,8 @@ def plain(v: Any) -> Any:
     """Return a setting as a JSON value."""
     if isinstance(v, np.generic):
         return v.item()
+    if isinstance(v, dict):
+        return {k: plain(x) for k, x in v.items()}
     return [plain(x) for x in v] if isinstance(v, (list, tuple, set, frozenset)) else v
 
 

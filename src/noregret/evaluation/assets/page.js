@@ -11,6 +11,7 @@
   const byId = (id) => document.getElementById(id);
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const color = (i) => css(`--c${i % report.colors}`);
+  const last = (values) => values.findLast((v) => v != null);
   const positive = (values) => values.map((v) => (v > 0 ? v : null));
   // Below 0 a log axis shows nothing: a chart that is mostly there has a linear one.
   const mostlyPositive = (lines) => {
@@ -44,12 +45,12 @@
 
   // The extent of what is shown, without curves that end far away from the others: they would press them flat.
   function extent(u, min, max) {
-    const last = (values) => Math.abs(values.findLast((v) => v != null) ?? 0);
+    const end = (values) => Math.abs(last(values) ?? 0);
     const shown = u.data.slice(1).filter((values, i) => u.series[i + 1].show);
-    const middle = shown.map(last).sort((a, b) => a - b)[shown.length >> 1];
-    if (!middle || shown.every((values) => last(values) <= RUNAWAY * middle)) return [min, max];
+    const middle = shown.map(end).sort((a, b) => a - b)[shown.length >> 1];
+    if (!middle || shown.every((values) => end(values) <= RUNAWAY * middle)) return [min, max];
     const { min: from, max: to } = u.scales.x;
-    const kept = shown.filter((values) => last(values) <= RUNAWAY * middle);
+    const kept = shown.filter((values) => end(values) <= RUNAWAY * middle);
     const values = kept.flatMap((line) => line.filter((v, i) => v != null && u.data[0][i] >= from && u.data[0][i] <= to));
     return values.length ? [Math.min(...values), Math.max(...values)] : [min, max];
   }
@@ -130,14 +131,14 @@
         axes: [axis(s.x, s.xlog, short, 32), axis(s.y, s.ylog, s.form || short, 56)],
         legend: { markers: { dash: (u, i) => ["solid", "dashed", "dotted", "dashed"][DASHES.indexOf(s.series[i - 1].dash || DASHES[0])] } },
         bands: s.bands || [],
-        series: [{ label: s.x, value: (u, v) => full(v) }],
+        series: [{ label: s.x, value: (u, v, i, at) => full(at == null ? last(u.data[0]) : v) }],
         hooks: { draw: s.marks ? [(u) => drawMarks(u, s.marks)] : [] },
       };
       for (const line of s.series) {
         const off = !line.chosen && (hidden.has(line.label) ? hidden.get(line.label) : line.show === false);
         options.series.push({
           label: line.label, stroke: line.color, width: line.width || 2, dash: line.dash || [], show: !off,
-          points: { show: !!line.points, size: 7 }, value: (u, v) => form(v),
+          points: { show: !!line.points, size: 7 }, value: (u, v, i, at) => form(at == null ? last(u.data[i]) : v),
         });
       }
       plot = new uPlot(options, uPlot.join(lines), box);

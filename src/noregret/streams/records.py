@@ -1,0 +1,88 @@
+"""Records in bytes: where each begins, and how many cells it has, before anyone reads the cells."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..core import engine
+
+LONGEST = 1 << 24  # bytes; a quote that does not close within this was no quote
+
+
+def scan_records(data: Any, delimiter: Any, quote: Any, other: Any, escape: Any, final: Any, starts: Any, fields: Any) -> Any:
+    """Find the records of a block: where each begins and how many cells it has, 0 for a blank line and -1 where a quote never
+    closes (the record is then one line). Return how many there are; starts[that] is where they end.
+    """
+    n = data.shape[0]
+    records, begin = 0, 0
+    while begin < n:
+        at, cells, line_end = begin, 1, -1
+        fresh, quoted, closing = True, False, quote
+        while at < n:
+            b = data[at]
+            if b == 10 and line_end < 0:
+                line_end = at
+            if b == escape:
+                at += 1
+            elif quoted:
+                if b == closing:
+                    if at + 1 < n and data[at + 1] == closing:
+                        at += 1
+                    else:
+                        quoted = False
+            elif b == 10:
+                break
+            elif fresh and b in (quote, other):
+                quoted, closing = True, b
+            elif b == delimiter:
+                cells += 1
+            blank = fresh and escape >= 0 and b in (32, 9)  # in ARFF, a quote may come after space
+            fresh = (b == delimiter or blank) and not quoted
+            at += 1
+        if at >= n and not final and not (quoted and n - begin > LONGEST):
+            break
+        if quoted:
+            cells, at = -1, line_end if line_end >= 0 else n
+        elif at == begin or (at == begin + 1 and data[begin] == 13):
+            cells = 0
+        starts[records] = begin
+        fields[records] = cells
+        records += 1
+        begin = at + 1
+    starts[records] = min(begin, n)
+    return records
+
+
+@cache
+def _scanner(interpreting: bool) -> Any:
+    return scan_records if interpreting else engine.compiled(scan_records)
+
+
+def scanned(data: bytes, delimiter: str, quote: str, final: bool, escape: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the whole records of a block begin (and end), and how many cells each has. There may be two kinds of quotes."""
+    room = data.count(b"\n") + 2
+    starts, fields = np.zeros(room, np.int64), np.zeros(room, np.int64)
+    n = _scanner(engine.interpreting())(
+        np.frombuffer(data, np.uint8),
+        ord(delimiter),
+        ord(quote[0]) if quote else -1,
+        ord(quote[-1]) if quote else -1,
+        ord(escape) if escape else -1,
+        final,
+        starts,
+        fields,
+    )
+    return starts[: n + 1], fields[:n]
+
+
+def joined(data: bytes, starts: np.ndarray, records: np.ndarray) -> bytes:
+    """Return the bytes of some records; runs of them are copied as one."""
+    breaks = np.flatnonzero(np.diff(records) != 1) + 1
+    parts = []
+    for run in np.split(records, breaks):
+        part = data[starts[run[0]] : starts[run[-1] + 1]]
+        parts.append(part if part.endswith(b"\n") else part + b"\n")
+    return b"".join(parts)
