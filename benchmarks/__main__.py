@@ -21,6 +21,8 @@ NAMES = (
     "whole_process",
     "studies",
     "second_order",
+    "nothing_to_tune",
+    "least_squares",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -68,6 +68,8 @@ def loss_of(learner: Learner) -> tuple[str, float]:
         named = {kind: name for name, kind in {**CLASSIFICATION, **REGRESSION}.items()}
         loss, part = named.get(type(loss), "square" if real else "hinge"), loss
         return loss, float(getattr(part, "epsilon", 0.0))
+    if loss == "square" and not real:
+        loss = "squared_hinge"  # the same on scores within [-1, 1], where learners with this loss keep theirs
     return loss, float(learner.epsilon) if "epsilon" in loss else 0.0
 
 

@@ -25,12 +25,12 @@ from .summary import known_figure
 
 DOZEN = {
     "classification": (
-        "perceptron", "averaged_perceptron", "pa", "pa1", "pa1:average=true", "pa2", "alma", "romma", "aromma", "ogd",
-        "ogd:loss=log", "mirror_descent",
+        "perceptron", "averaged_perceptron", "pa1", "pa1:average=true", "alma", "ogd", "ogd:loss=log", "arow", "scw1", "adagrad",
+        "nag", "coin",
     ),
     "regression": (
-        "pa_regressor", "pa1_regressor", "pa2_regressor", "ogd_regressor", "ogd_regressor:loss=absolute", "eg_pm_regressor",
-        "mirror_descent_regressor", "norma_regressor",
+        "pa1_regressor", "pa2_regressor", "ogd_regressor", "ogd_regressor:loss=absolute", "adagrad_regressor", "nag_regressor",
+        "coin_regressor", "norma_regressor", "mirror_descent_regressor", "rls",
     ),
 }  # fmt: skip
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for

@@ -423,6 +423,7 @@ class CW(SecondOrder):
     name = "cw"
     cite = "crammer2008"
     State, Params, step = State, CwParams, cw
+    without = ("average", "class_weight")
 
 
 class CWVar(SecondOrder):
@@ -442,6 +443,7 @@ class CWVar(SecondOrder):
     name = "cw_var"
     cite = "dredze2008"
     State, Params, step = State, CwParams, cw_var
+    without = ("average", "class_weight")
 
 
 class SCW1(SecondOrder):
@@ -550,3 +552,4 @@ class IELLIP(SecondOrder):
     cite = "yang2009"
     State, Params, step = Timed, IellipParams, iellip
     share = rest_iellip
+    without = ("average", "class_weight")
