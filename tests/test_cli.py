@@ -161,7 +161,8 @@ def test_cite_unknown():
 
 
 def test_every_reference_is_used():
-    assert set(references()) == {type(nr.learner(name)).cite for name in nr.algorithms()}
+    more = {"cesabianchi2006", "crammer2009multi"}  # selective sampling; second order with many classes
+    assert set(references()) == {type(nr.learner(name)).cite for name in nr.algorithms()} | more
 
 
 # ---- warm ------------------------------------------------------------------------------------------------------------

@@ -505,7 +505,7 @@ def test_reject_is_checked_and_starts_with_nothing():
                 m.predict_one({"a": 1}, reject=bad)
             with pytest.raises((ValueError, TypeError), match="reject must be"):
                 m.predict([{"a": 1}], reject=bad)
-        with pytest.raises(nr.NotLearnedError):
+        with pytest.raises(ValueError, match="learned nothing yet"):
             nr.AROW().confidence(np.ones((2, 2)))
 
 

@@ -26,7 +26,8 @@ ETA = {
 
 def learner_of(name):
     cls = load_all()[name]
-    params = {"eta": ETA[cls.task]} if "eta" in cls.defaults else {}
+    stepped = "eta" in cls.defaults and name not in ("cw", "cw_var", "scw1", "scw2")  # whose eta is a probability
+    params = {"eta": ETA[cls.task]} if stepped else {}
     return cls(**params, theta=1.0) if cls.defaults.get("theta", 0) is None else cls(**params)
 
 

@@ -84,7 +84,7 @@ def test_checks_of_other_configurations(estimator):
 
 # What the checks above leave out: scores of learners tagged poor_score, and class weights. `get_params` names class_weight only
 # once it is set, so check_class_weight_classifiers does not run; it asks for a convergence that one pass has not, many epochs have.
-WEAK = {"winnow", "balanced_winnow", "eg", "eg_pm", "shifting_perceptron"}
+WEAK = {"winnow", "balanced_winnow", "eg", "eg_pm", "iellip", "shifting_perceptron"}
 
 
 @pytest.mark.parametrize("name", algorithms("classification"))
@@ -293,7 +293,11 @@ def test_rows_of_weight_zero_are_not_there():
         learner = load_all()[name]()
         given = MinMaxScaler().fit_transform(X)
         some = clone(learner).fit(given, y, sample_weight=keep.astype(float))
-        assert (some.predict(given) == clone(learner).fit(given[keep], y[keep]).predict(given)).all(), name
+        without = clone(learner).fit(given[keep], y[keep])
+        if learner.task == "regression":  # a kernel with weights may round otherwise
+            assert some.predict(given) == pytest.approx(without.predict(given), rel=1e-12, abs=1e-12), name
+        else:
+            assert (some.predict(given) == without.predict(given)).all(), name
 
 
 # ---- frames ----------------------------------------------------------------------------------------------------------------

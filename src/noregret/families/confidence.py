@@ -362,7 +362,7 @@ class AROW(SecondOrder):
     While 1 - m > 0: alpha = (1 - m)/(v + r), kappa = 1/r, with m the margin and v its variance. With more classes the pair of the
     true class and its best rival is one example. With a full covariance this is recursive least squares on the updated rounds.
 
-    Parameters: `r` (large: small steps; search 2^-4 to 2^4); `a`, the first variance of every weight; `covariance`, "diag" in
+    Parameters: `r` (large: small steps, search 2^-4 to 2^4); `a`, the first variance of every weight; `covariance`, "diag" in
     O(nnz) or "full" in O(d^2); `update` of a diagonal, "inv" (1/s += x^2/r, exact) or "drop" (the diagonal of the
     full update). A sample weight c is r/c: c repeats of the example. Takes costs.
 
@@ -385,7 +385,7 @@ class NHERD(SecondOrder):
 
     While 1 - m > 0: alpha = (1 - m)/(v + 1/C), kappa = 2C + C^2 v.
 
-    Parameters: `C` (large: large steps; search 2^-4 to 2^4); `a`, the first variance; `covariance` "diag" or "full"; `update` of a
+    Parameters: `C` (large: large steps, search 2^-4 to 2^4); `a`, the first variance; `covariance` "diag" or "full"; `update` of a
     diagonal, "inv" (also "project"), "drop", or "exact", s/(1 + C s x^2)^2, the optimum over diagonal maps. A sample weight c is
     c C. Takes costs.
 
