@@ -287,16 +287,14 @@ def test_sample_weight_through_a_pipeline():
 
 
 def test_rows_of_weight_zero_are_not_there():
-    X, y = CANCER
+    X, y = CANCER[0][:150], CANCER[1][:150]
     keep = np.arange(len(y)) % 3 > 0
     for name in algorithms():
         learner = load_all()[name]()
         given = MinMaxScaler().fit_transform(X)
-        some = clone(learner).fit(given, y, sample_weight=keep.astype(float))
-        without = clone(learner).fit(given[keep], y[keep])
-        if learner.task == "regression":  # a kernel with weights may round otherwise
-            assert some.predict(given) == pytest.approx(without.predict(given), rel=1e-12, abs=1e-12), name
-        else:
+        with engine.interpreted():  # kernels with weights for all of them would take a minute to compile
+            some = clone(learner).fit(given, y, sample_weight=keep.astype(float))
+            without = clone(learner).fit(given[keep], y[keep])
             assert (some.predict(given) == without.predict(given)).all(), name
 
 

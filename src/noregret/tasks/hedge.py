@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -440,12 +441,14 @@ class Hedge:
         arrays = {k: getattr(self, k).tolist() for k in ("losses_", "_logs", "_totals")}
         said = {"own": own, "arrays": arrays, "dicts": self._names is not None, "names": names}
         models = [*self.learners, *(m for m in self._calibrators if "_m" in m.__dict__)]
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(path, "w") as archive:
+        whole = io.BytesIO()
+        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(whole, "w") as archive:
             archive.writestr("pool.json", json.dumps({**said, "pool": len(self.learners), "models": len(models)}))
             for i, m in enumerate(models):
                 part = os.path.join(folder, str(i))
                 m.save(part)
                 archive.write(part, f"{i}.nr")
+        model_file.write(os.path.realpath(path), whole.getvalue())
 
     @classmethod
     def load(cls, path: Any) -> Hedge:
