@@ -2,9 +2,10 @@
 
 import tempfile
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time, thread_time
 
 import noregret as nr
+from noregret.evaluation.run import Run
 
 from .table import Row
 from .whole_process import write
@@ -42,7 +43,32 @@ def run(quick: bool) -> list[Row]:
             best = min((seconds(together), sum(map(seconds, apart))) for _ in range(1 if quick else 3))
             note = f"{n:,} documents; one pass each: {best[1] / 10:.2f} s"
             rows.append(Row(name, best[0], "s", "10 passes", best[1], note=note))
-        report = nr.compare(source, TEN, regret=False)
-        rows.append(Row("compare: waiting for rows", report.data["seconds_reading"], "s"))
-        rows += [Row(f"compare: {m['label']} learning", m["seconds"], "s") for m in report.learners]
+        rows += profile(source)
     return rows
+
+
+def profile(source: str) -> list[Row]:
+    """Say where the CPU time of `compare` goes."""
+    noting, whole = [0.0], Run._note
+
+    def noted(self: Run, *args: object) -> object:
+        start = thread_time()
+        try:
+            return whole(self, *args)
+        finally:
+            noting[0] += thread_time() - start
+
+    start = process_time()
+    alone = sum(batch.data.n for batch in nr.stream(source).chunks()) and process_time() - start
+    start, Run._note = process_time(), noted
+    try:
+        report = nr.compare(source, TEN, regret=False)
+    finally:
+        Run._note = whole
+    total, learning = process_time() - start, sum(m["seconds"] for m in report.learners)
+    parts = {"reading": alone, "learning": learning, "figures": noting[0]}
+    rows = [Row("compare: CPU time in all", total, "s")]
+    rows += [Row(f"compare: {name}", spent, "s", note=f"{spent / total:.0%}") for name, spent in parts.items()]
+    rest = total - sum(parts.values())
+    rows.append(Row("compare: curves, threads and the rest", rest, "s", note=f"{rest / total:.0%}"))
+    return rows + [Row(f"compare: {m['label']} learning", m["seconds"], "s") for m in report.learners]
