@@ -26,6 +26,7 @@ FAMILIES = {
     "confidence": "Second order",
     "adaptive": "Adaptive steps",
     "coin": "Coin betting",
+    "hedge": "Many learners as one",
     "least_squares": "Least squares",
     "multiplicative": "Multiplicative",
     "one_class": "One class",

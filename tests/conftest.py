@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import noregret as nr
+
+# Compiling takes most of the time of a first run. Loops over sparse rows are compiled for one learner of each kind of loop; for the
+# others those over dense rows are, and the text itself is run on sparse rows by the interpreter.
+SPARSE = {
+    "perceptron", "averaged_perceptron", "voted_perceptron", "pa1", "pa1_regressor", "alma p=4", "romma", "mira", "ogd",
+    "mirror descent p=3", "norma", "eg", "balanced_winnow", "pa_uniclass", "sop", "cw", "arow", "nherd", "narow", "iellip",
+    "adagrad", "nag", "coin", "rls", "auto",
+}  # fmt: skip
+
+
+def on_sparse_rows(name: str):
+    """Return the context in which a learner takes sparse rows or dicts in a test: compiled, or interpreted."""
+    return contextlib.nullcontext() if name in SPARSE else nr.core.engine.interpreted()
+
 
 CONFIGURATIONS = {
     "perceptron uniform": lambda: nr.Perceptron(update="uniform"),

@@ -69,6 +69,7 @@ def test_every_learner_has_a_trace_or_a_reason():
         "norma_regressor": "as norma",
         **dict.fromkeys(("adagrad", "adagrad_regressor", "nag", "nag_regressor", "coin", "coin_regressor"), "in test_adaptive.py"),
         "rls": "in test_least_squares.py",
+        **dict.fromkeys(("auto", "hedge"), "in test_hedge.py"),
     }
     printed = {t.registry for t in [*traces.TRACES, *traces_second_order.TRACES]}
     assert set(nr.algorithms()) == printed | set(without)

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import learners
+from conftest import SPARSE, learners, on_sparse_rows
 
 import noregret as nr
 
@@ -16,7 +16,20 @@ LEARNERS = learners()
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_laws(name):
-    nr.checks.run(LEARNERS[name])
+    learner, laws = LEARNERS[name], nr.checks.LAWS
+    assert "layout" in laws
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # the interpreter warns where C arithmetic does not
+        for law in laws.values():
+            if law is not nr.checks.layout:
+                law(learner)
+        with on_sparse_rows(name):
+            nr.checks.layout(learner, *nr.checks.stream(learner, n=300 if name in SPARSE else 120, K=3))
+
+
+def test_all_laws_at_once():
+    nr.checks.run(nr.PA1())
+    assert set(LEARNERS) >= SPARSE
 
 
 def test_laws_catch_what_breaks_them():

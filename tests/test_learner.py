@@ -404,7 +404,7 @@ def test_merge_refuses_what_does_not_fit():
 
 
 # ---- reading back ----------------------------------------------------------------------------------------------------
-OTHERWISE = {"voted_perceptron", "winnow", "balanced_winnow", "nag", "coin", "sop", "narow"}  # votes, clips, or scales by the row
+OTHERWISE = {"voted_perceptron", "winnow", "balanced_winnow", "nag", "coin", "sop", "narow", "auto", "hedge"}  # vote, clip, scale
 
 
 @pytest.mark.parametrize("name", sorted({*nr.algorithms("classification")} - OTHERWISE))

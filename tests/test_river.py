@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import SPARSE, on_sparse_rows
 from river import base, checks, datasets, ensemble, evaluate, metrics, preprocessing
 
 import noregret as nr
@@ -39,8 +40,9 @@ def stream_of(learner):
     return PHISHING if learner.task == "classification" else APPROVAL
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name in SPARSE])
 def test_river_checks(name):
+    """Of one learner of each kind: the adapter is the same for all."""
     checks.check_estimator(adapter_of(learner_of(name)))
 
 
@@ -48,6 +50,14 @@ def test_river_checks(name):
 def test_river_checks_of_its_own_test_params(adapter):
     for params in adapter._unit_test_params():
         checks.check_estimator(adapter(**params))
+
+
+@pytest.fixture(autouse=True)
+def _compiled_or_not(request):
+    """Compile what is compiled for sparse rows anyway."""
+    names = getattr(getattr(request.node, "callspec", None), "params", {})
+    with on_sparse_rows(names.get("name", "pa1")):
+        yield
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -69,7 +69,8 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
         "collisions": collisions(model, front, m),
         "memory": sum(a.nbytes for a in m.arrays().values()),
     }
-    return found | weights(learner, front, m, top)
+    pool = {"pool": learner.report()} if hasattr(learner, "standing") else {}
+    return found | pool | weights(learner, front, m, top)
 
 
 def cited(key: str) -> str | None:
@@ -183,7 +184,8 @@ def text(found: dict[str, Any], everything: bool) -> str:
         ("classes", None if found["classes"] is None else listing(found["classes"])),
         ("features", counted(found)),
     ]
-    return "\n\n".join([aligned(lines), *weight_tables(found["weights"], found["classes"])])
+    rest = pool_table(found["pool"]) if "pool" in found else weight_tables(found["weights"], found["classes"])
+    return "\n\n".join([aligned(lines), *rest])
 
 
 def aligned(lines: list[tuple[str, str | None]]) -> str:
@@ -227,6 +229,14 @@ def listing(values: list[Any]) -> str:
     """Return labels, the first few of many."""
     shown = ", ".join(str(v) for v in values[:10])
     return f"{len(values)}: {shown}{', ...' if len(values) > 10 else ''}"
+
+
+def pool_table(pool: dict[str, Any]) -> list[str]:
+    """Return the learners of a pool and how it stands against the best of them."""
+    rows = [[member["learner"], f"{member['weight']:.3f}", amount(member["loss"])] for member in pool["learners"]]
+    allowed = f", of {amount(pool['bound'])} that the theorem allows ({pool['bound_name']})" if "bound_name" in pool else ""
+    told = f"Regret against the best of them: {amount(pool['regret'])}{allowed}."
+    return [table(["learner", "weight", "loss"], rows), told]
 
 
 def weight_tables(groups: list[dict[str, Any]] | None, classes: list[Any] | None) -> list[str]:

@@ -98,9 +98,9 @@ class Learner:
         for text in TEXTS:
             if inspect.isfunction(cls.__dict__.get(text)):
                 setattr(cls, text, staticmethod(cls.__dict__[text]))
-        if not hasattr(cls, "step") or "name" not in cls.__dict__:
+        if "name" not in cls.__dict__:
             return
-        needs = needs_of(cls.State)
+        needs = needs_of(cls.State) if hasattr(cls, "State") else [None]
         options = {**cls.options, **cls.overrides}
         plain = isinstance(needs[0], Need) and needs[0].what in ("vector", "scale")
         without = {*cls.without, *(() if plain else ("average",))}

@@ -229,6 +229,10 @@ class Model:
         w = self.learner.primal(self.state, self.params)
         return w.reshape(-1, self.dims["class"])[: self.features.size].T.astype(np.float64)
 
+    def nonzeros(self) -> int | None:
+        """Return how many weights are not 0, None where there is no one weight vector."""
+        return None if isinstance(self.state[0], Voted) else int(np.count_nonzero(self.weights()))
+
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k not in ("args", "loops", "one", "scratch", "work")}
 

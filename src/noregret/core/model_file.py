@@ -3,7 +3,8 @@
 Tensors: `tally`; `state.<path>`, every array of the state with its axes apart, spare capacity included; `features`, the names
 as JSON, where there are names; `front.<name>`, what stands before the learner of a pipeline. Metadata: `noregret`, JSON text with
 everything else; `sha256`, over that text and all tensors, the same in every format. A value JSON does not know is an object with a
-tag: {"tuple": [...]}, {"bytes": ...}, {"part": ...}.
+tag: {"tuple": [...]}, {"bytes": ...}, {"part": ...}. The learners inside a pool are written in the same way, the names of their
+tensors after `<number>/`.
 """
 
 from __future__ import annotations
@@ -78,6 +79,10 @@ def encode(v: Any, what: str, parts: Parts) -> Any:
         return np.dtype(v).name
     if kind.__name__ in parts and kind is parts[kind.__name__]:
         return {"part": kind.__name__, "fields": {f: encode(getattr(v, f), what, parts) for f in kind._fields}}
+    steps = getattr(v, "steps", [v])
+    if hasattr(steps[-1], "defaults"):  # a learner of a pool
+        inner, given = known_parts(type(steps[-1])), steps[-1].get_params()
+        return {"learner": steps[-1].name, "params": {k: encode(x, what, inner) for k, x in given.items()}, "unit": len(steps) > 1}
     message = f"{what} cannot be saved: {v!r} is of type {kind.__name__}. "
     if callable(v):
         raise TypeError(message + "A file holds no functions: use a named schedule, or a part declared in a Choice.")
@@ -108,6 +113,10 @@ def decode(v: Any, parts: Parts) -> Any:
             return SCALARS[name](decode(x, parts))
         case {"part": name, "fields": fields} if name in parts:
             return parts[name](**{f: decode(x, parts) for f, x in fields.items()})
+        case {"learner": name, "params": params, "unit": unit}:
+            cls = learner_class(name)
+            learner = cls(**{k: decode(x, known_parts(cls)) for k, x in params.items()})
+            return in_front(learner) if unit else learner
     expect(not isinstance(v, dict), "a value this version knows", v)
     return v
 
@@ -124,8 +133,29 @@ def known_parts(cls: Any) -> Parts:
     for hint in get_type_hints(cls.Params, include_extras=True).values():
         for mark in getattr(hint, "__metadata__", ()):
             if isinstance(mark, Choice):
-                found |= {c.__name__: c for c in mark.table.values()}
+                found |= {c.__name__: c for c in mark.table.values() if c is not None}
     return found
+
+
+def learner_class(name: str) -> Any:
+    """Return the learner that is registered under a name."""
+    from .learner import REGISTRY
+
+    if name not in REGISTRY:
+        from ..registry import load_all
+
+        load_all()
+    if name not in REGISTRY:
+        raise ModelFileError(f"holds a {name!r}, a learner not known here: import the module that defines it first")
+    return REGISTRY[name]
+
+
+def in_front(learner: Any) -> Any:
+    """Return a learner behind Normalize()."""
+    from ..transforms.pipeline import pipeline
+    from ..transforms.scale import Normalize
+
+    return pipeline(Normalize(), learner)
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -133,10 +163,19 @@ def save(model: Any, path: Any) -> None:
     """Write a learner, or a pipeline, to a file: whole and new, or not at all."""
     from safetensors.numpy import save as serialize
 
+    front = getattr(model, "front", None)
+    meta, tensors = pack(model if front is None else model.learner)
+    if front is not None:
+        meta["front"] = front.meta()
+        tensors |= {f"front.{name}": np.ascontiguousarray(a) for name, a in front.tensors().items()}
+    text = json.dumps(meta, sort_keys=True, separators=(",", ":"))
+    write(os.path.realpath(path), serialize(tensors, {"noregret": text, "sha256": checksum(text, tensors)}))
+
+
+def pack(learner: Learner) -> tuple[dict[str, Any], Tensors]:
+    """Return the metadata and tensors of a learner."""
     from .. import __version__
 
-    front = getattr(model, "front", None)
-    learner: Learner = model if front is None else model.learner
     cls = type(learner)
     if "name" not in cls.__dict__:
         raise TypeError(f"{cls.__name__} is not in the registry, so no file could name it: give the class a `name` of its own")
@@ -150,28 +189,31 @@ def save(model: Any, path: Any) -> None:
     meta: dict[str, Any] = {"format": FORMAT, "noregret": __version__, "learner": cls.name, "params": params, "model": None}
     meta["fitted"] = options(fitted, "attribute")
     tensors: Tensors = {}
-    m: Model | None = learner.__dict__.get("_m")
-    if m is not None:
-        features, labels = m.features, m.labels
-        table = {k: getattr(features, k, None) for k in ("kind", "width", "bits", "bias", "count")}
-        meta["model"] = {"features": table, "labels": None, "many": m.many, "dims": {k: int(n) for k, n in m.dims.items()}}
-        given = options(m.given, "parameter")  # those in force: the learner's attributes may have been set since
-        meta["model"]["given"] = {k: v for k, v in given.items() if json.dumps(v) != json.dumps(params[k])}
-        if labels is not None:
-            values = [encode(v, f"label {v!r}", {}) for v in labels.values]
-            meta["model"]["labels"] = {"values": values, "positive": labels.positive, "declared": labels.declared}
-        if features.names is not None:
-            names = [encode(v, "a feature name", {}) for v in features.names]
-            tensors["features"] = np.frombuffer(json.dumps(names, separators=(",", ":")).encode(), np.uint8)
-        tensors["tally"] = m.tally
-        for at, slot, a in leaves(m.spec, m.state):
-            if not slot.scratch:
-                tensors[f"state.{at}"] = np.ascontiguousarray(slot.view(a, m.dims))
-    if front is not None:
-        meta["front"] = front.meta()
-        tensors |= {f"front.{name}": np.ascontiguousarray(a) for name, a in front.tensors().items()}
-    text = json.dumps(meta, sort_keys=True, separators=(",", ":"))
-    write(os.path.realpath(path), serialize(tensors, {"noregret": text, "sha256": checksum(text, tensors)}))
+    m: Any = learner.__dict__.get("_m")
+    if m is None:
+        return meta, tensors
+    features, labels = m.features, m.labels
+    table = {k: getattr(features, k, None) for k in ("kind", "width", "bits", "bias", "count")}
+    meta["model"] = {"features": table, "labels": None, "many": m.many, "dims": {k: int(n) for k, n in m.dims.items()}}
+    given = options(m.given, "parameter")  # those in force: the learner's attributes may have been set since
+    meta["model"]["given"] = {k: v for k, v in given.items() if json.dumps(v) != json.dumps(params[k])}
+    if labels is not None:
+        values = [encode(v, f"label {v!r}", {}) for v in labels.values]
+        meta["model"]["labels"] = {"values": values, "positive": labels.positive, "declared": labels.declared}
+    if features.names is not None:
+        names = [encode(v, "a feature name", {}) for v in features.names]
+        tensors["features"] = np.frombuffer(json.dumps(names, separators=(",", ":")).encode(), np.uint8)
+    tensors["tally"] = m.tally
+    if hasattr(m, "within"):
+        tensors |= {f"state.{at}": a for at, a in m.weighing.arrays().items()}
+        inner = [pack(part) for part in m.within()]
+        meta["model"]["within"] = [said for said, _ in inner]
+        tensors |= {f"{k}/{name}": a for k, (_, theirs) in enumerate(inner) for name, a in theirs.items()}
+        return meta, tensors
+    for at, slot, a in leaves(m.spec, m.state):
+        if not slot.scratch:
+            tensors[f"state.{at}"] = np.ascontiguousarray(slot.view(a, m.dims))
+    return meta, tensors
 
 
 def write(path: str, data: bytes) -> None:
@@ -248,16 +290,7 @@ def read(path: Any) -> tuple[dict[str, Any], Tensors]:
 
 def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     """Return the learner described, every size checked against the tensors before anything is allocated."""
-    from .learner import REGISTRY
-
-    name = meta["learner"]
-    if name not in REGISTRY:
-        from ..registry import load_all
-
-        load_all()
-    if name not in REGISTRY:
-        raise ModelFileError(f"holds a {name!r}, a learner not known here: import the module that defines it first")
-    cls = REGISTRY[name]
+    cls = learner_class(meta["learner"])
     parts = known_parts(cls)
     params = {k: decode(v, parts) for k, v in meta["params"].items()}
     learner = cls(**params)
@@ -277,6 +310,9 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     expect(type(many) is bool and dims["class"] == rows, f"{rows} rows of weights", dims["class"])
 
     in_force = cls(**{**params, **{k: decode(v, parts) for k, v in said["given"].items()}})
+    if hasattr(cls, "pool"):
+        learner._m = restored(in_force._begin(None, features, labels), said, tally, tensors)
+        return learner
     given = in_force.get_params()
     spec = describe(cls.State, resolve(cls.Params, given, features.size), bool(given.get("average", False)))
     slots = {f"state.{at}": slot for at, slot, _ in leaves(spec, spec) if not slot.scratch}
@@ -299,6 +335,26 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     m.retune(given)  # sizes in the parameters, costs, drivers
     learner._m = m
     return learner
+
+
+def restored(m: Any, said: dict[str, Any], tally: np.ndarray, tensors: Tensors) -> Any:
+    """Return a pool with what was saved of it."""
+    arrays = m.weighing.arrays()
+    own = {k: tensors.pop(f"state.{k}") for k in arrays}
+    for k, a in arrays.items():
+        expect(own[k].dtype == a.dtype and own[k].shape == a.shape, f"{k} of shape {a.shape}", own[k].shape)
+        a[:] = own[k]
+    expect(tally.dtype == m.tally.dtype and tally.shape == m.tally.shape, "a tally", tally)
+    most = len(m.labels) if said["many"] else 3
+    expect(bool((tally[:TIE] >= 0).all() and tally[SEEN] <= most and abs(tally[TIE]) <= 1), "a tally", tally)
+    m.tally[:], m.many = tally, said["many"]
+    parts = []
+    for k, meta in enumerate(said["within"]):
+        theirs = {name.removeprefix(f"{k}/"): tensors.pop(name) for name in list(tensors) if name.startswith(f"{k}/")}
+        parts.append(build(meta, theirs))
+    expect(not tensors, "no other tensors", sorted(tensors))
+    m.restore(parts)
+    return m
 
 
 def behind(said: dict[str, Any], tensors: Tensors, learner: Learner) -> Any:

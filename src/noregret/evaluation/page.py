@@ -38,6 +38,7 @@ def page(report: Report) -> str:
         results(report, rows),
         sweep(rows),
         regret(rows, chosen),
+        pools(rows),
         curves(report, rows),
         confusion(rows),
         settings(rows),
@@ -195,7 +196,7 @@ def regret(rows: Sequence[Learner], chosen: Learner) -> str:
     measured = any((row["regret"].get("bound_measures") or "regret") != "regret" for row in having)
     charts = [
         chart("regret-loss", "Loss so far", "The shaded gap is the regret."),
-        chart("regret-bound", "Regret", "Lost beyond the best fixed model; should fall to 0."),
+        chart("regret-bound", "Regret", "Lost beyond the best in hindsight; should fall to 0."),
         chart("regret-measured", "What the theorem bounds", "Measured on this stream, and never to exceed the bound.")
         if measured
         else "",
@@ -216,6 +217,10 @@ def regret_facts(found: dict[str, Any]) -> str:
     """Return what the comparator and the theorem are, as a list of terms."""
     lower, upper = summary.best_loss(found)
     ball = f" with |u| ≤ {amount(found['radius'])}" if found.get("radius") is not None else ""
+    fixed = f"one fixed model u{ball}, the best for the whole stream chosen after seeing all of it"
+    along = "the same u is used at every point, so early regret can be below 0"
+    if found.get("against"):
+        fixed, along = f"{found['against']} chosen after seeing all of the stream", "the best learner up to each point is used"
     certified = (
         f"between {amount(lower, 6)} and {amount(upper, 6)}, proved by a dual bound" if lower is not None else amount(upper, 6)
     )
@@ -225,14 +230,28 @@ def regret_facts(found: dict[str, Any]) -> str:
     stopped = ", stopped before the tolerance was reached" if found.get("converged") is False else ""
     share = f", of which {percent(value / bound)} % was used" if bound and value is not None and value >= 0 else ""
     terms = [
-        ("Compared with", f"one fixed model u{ball}, the best for the whole stream chosen after seeing all of it"),
+        ("Compared with", fixed),
         ("Its loss", f"{certified} ({words(found['loss'])}, summed over the stream)"),
         ("Found in", plural(found["passes"], "pass") + f" over the data{stopped}" if found.get("passes") else None),
         ("Theorem", found.get("bound_name") if bound is not None else found.get("bound_why")),
         ("Bound", f"{amount(bound, 6)} for the {words(about)}{share}" if bound is not None else None),
-        ("Along the curve", "the same u is used at every point, so early regret can be below 0"),
+        ("Along the curve", along),
     ]
     return "".join(f"<dt>{term}</dt><dd>{escape(str(told))}</dd>" for term, told in terms if told)
+
+
+def pools(rows: Sequence[Learner]) -> str:
+    """Return the learners of each pool with their weights."""
+    tables = []
+    for row in rows:
+        if row.get("pool"):
+            cells = "".join(
+                f"<tr><th>{escape(name)}</th><td>{weight}</td><td>{loss}</td></tr>" for name, weight, loss in summary.pool_rows(row)
+            )
+            head = "<tr><th>learner</th><th>weight</th><th>loss</th></tr>"
+            table = f'<table class="figures"><thead>{head}</thead><tbody>{cells}</tbody></table>'
+            tables.append(f"<h3>{escape(row['label'])}</h3>{table}")
+    return section("pool", "Who is believed: the learners of the pool, and their weights at the end", *tables) if tables else ""
 
 
 def curves(report: Report, rows: Sequence[Learner]) -> str:

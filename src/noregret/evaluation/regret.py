@@ -245,5 +245,34 @@ def report(
     }
 
 
+def pool_report(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the regret of a pool against the best of its learners, in the same keys; each point has a "standing"."""
+    examples = [p["examples"] for p in points]
+    paid, best, regrets, bounds = ([p["standing"][k] for p in points] for k in ("paid", "best", "regret", "bound"))
+    bound = _finite(bounds[-1])
+    winner = min(learner.report()["learners"], key=lambda member: member["loss"])
+    return {
+        "loss": "log" if learner.loss == "log" else "zero_one",
+        "against": f"the best learner of the pool, {winner['learner']},",
+        "cumulative": paid[-1],
+        "comparator": best[-1],
+        "value": regrets[-1],
+        "average": regrets[-1] / examples[-1],
+        "bound": bound,
+        "bound_name": learner.bound_name_ if bound is not None else None,
+        "bound_measures": "regret" if bound is not None else None,
+        "bound_why": None if bound is not None else "it is for sample weights of at most 1, and for the log loss at eta = 1",
+        "curve": {
+            "examples": examples,
+            "cumulative": paid,
+            "comparator": best,
+            "regret": regrets,
+            "average": [v / n for v, n in zip(regrets, examples, strict=True)],
+            "bound": [_finite(v) for v in bounds],
+            "measured": regrets,
+        },
+    }
+
+
 def _finite(v: float) -> float | None:
     return float(v) if math.isfinite(v) else None

@@ -17,14 +17,13 @@ from ..core.labels import Coded, Labels
 from ..core.learner import Learner, Progress
 from ..core.model import Model
 from ..core.rounds import SEEN, TIE
-from ..core.state import leaves
 from ..core.votes import Voted
 from ..streams.stream import Stream, cut
 from ..tasks.classification import answers, halves
 from .drift import detector
 from .figures import ClassFigures, RealFigures
 from .novelty import NoveltyFigures, marks
-from .regret import loss_of
+from .regret import loss_of, pool_report
 
 ACTIONS = ("none", "reset", "reset-rate")
 UPWARD = {"adwin": {"side": "up"}}  # that the loss falls is learning, not drift
@@ -213,8 +212,14 @@ class Run:
                 "updates": 0 if m is None else self.learner.n_updates_,
                 "cumulative": float(self.cumulative[0]),
                 "squared": float(self.cumulative[1]),
+                "standing": self.learner.standing() if self.is_pool else None,
             }
         )
+
+    @property
+    def is_pool(self) -> bool:
+        """Whether the learner is made of learners."""
+        return hasattr(self.learner, "standing") and "_m" in self.learner.__dict__
 
     def result(self) -> dict[str, Any]:
         """Return the object of this learner in a report."""
@@ -250,7 +255,8 @@ class Run:
             "examples_per_second": self.examples / self.seconds if self.seconds else None,
             "curve": {k: v for k, v in curve.items() if k in kept and any(x is not None for x in v)},
             "drifts": self.drifts,
-            "regret": None,
+            "regret": pool_report(self.learner, self.points) if self.is_pool else None,
+            **({"pool": self.learner.report()["learners"]} if self.is_pool else {}),
         }
 
 
@@ -287,6 +293,5 @@ def sizes(learner: Learner) -> tuple[int | None, int | None, int]:
     m = learner.__dict__.get("_m")
     if m is None:
         return 0, None, 0
-    size = sum(a.nbytes for _, slot, a in leaves(m.spec, m.state) if not slot.scratch)
-    kept = int(m.state[0].size[0]) if isinstance(m.state[0], Voted) else None
-    return None if kept is not None else int(np.count_nonzero(m.weights())), kept, size
+    kept = int(m.state[0].size[0]) if isinstance(getattr(m, "state", [None])[0], Voted) else None
+    return m.nonzeros(), kept, sum(a.nbytes for a in m.arrays().values())

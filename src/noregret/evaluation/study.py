@@ -363,7 +363,9 @@ def add_regret(
     watch: Callable[[int, float, float], None] | None = None,
 ) -> None:
     """Put the regret of every learner into its result: the best fixed models are found together, by passes over the rows."""
-    going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
+    going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None and not run.is_pool]
+    if not going:
+        return
     first = going[0][0].learner
     labels = first._m.labels
     wants = {run.label: want_of(run.learner) for run, _ in going}

@@ -158,7 +158,7 @@ def shown_bound(learner: Learner) -> str:
 
 def words(name: str) -> str:
     """Return a name as words."""
-    return name.replace("_", " ")
+    return {"zero_one": "expected 0/1"}.get(name, name.replace("_", " "))
 
 
 def source(data: dict[str, Any]) -> str:
@@ -191,12 +191,13 @@ def regret_words(learner: Learner) -> str:
     found = learner["regret"]
     lower, upper = best_loss(found)
     ball = f" with |u| <= {amount(found['radius'])}" if found.get("radius") is not None else ""
+    against = found.get("against") or f"the best fixed model{ball}"
     within = f" (to within {amount(upper - lower, 2)})" if lower is not None and upper is not None and upper > lower else ""
     first = (
-        f"{learner['label']} lost {amount(found['cumulative'])} in {words(found['loss'])} loss; the best fixed model{ball} lost "
+        f"{learner['label']} lost {amount(found['cumulative'])} in {words(found['loss'])} loss; {against} lost "
         f"{amount(upper)}{within}: regret {amount(found['value'])}, {amount(found['average'], 2)} an example"
     )
-    if found["value"] is not None and found["value"] < 0.0:
+    if found["value"] is not None and found["value"] < 0.0 and not found.get("against"):
         first += ", so the learner, which moves, did better than every fixed model"
     return f"{first}. {bound_words(found)}"
 
@@ -215,6 +216,12 @@ def bound_words(regret: dict[str, Any]) -> str:
         return f"The theorem{name} allows a regret of {amount(regret['bound'])}."
     measured = f"; {amount(regret['measured'])} measured" if regret.get("measured") is not None else ""
     return f"The theorem{name} allows {amount(regret['bound'])} {words(about)}{measured}."
+
+
+def pool_rows(learner: Learner) -> list[list[str]]:
+    """Return the learners of a pool, the heaviest first, with weights and losses."""
+    heaviest = sorted(learner["pool"], key=lambda member: -member["weight"])
+    return [[member["learner"], f"{member['weight']:.3f}", amount(member["loss"])] for member in heaviest]
 
 
 class Measure(NamedTuple):
@@ -326,7 +333,8 @@ def one(learner: Learner, width: int) -> str:
         found.append(("model size", size(learner["bytes"])))
     widest = max(len(name) for name, _ in found)
     lines = [f"{name.ljust(widest)}  {value}" for name, value in found]
-    return "\n".join(lines + mistakes_table(learner, width))
+    pool = ["", table(["learner", "weight", "loss"], pool_rows(learner))] if learner.get("pool") else []
+    return "\n".join(lines + pool + mistakes_table(learner, width))
 
 
 def mistakes_table(learner: Learner, width: int) -> list[str]:
