@@ -242,3 +242,92 @@ def test_elec2():
     m = nr.Auto().partial_fit(X, y)
     assert round(100 * m.n_mistakes_ / len(y), 2) == 13.20
     assert 0 < m.regret_ < m.bound_ < 20
+
+
+# ---- as a learner like any other -------------------------------------------------------------------------------------
+LINEAR = "synthetic:linear?n=600&d=6&seed=3&noise=0.1"
+
+
+def test_regret_against_the_best_learner_is_in_the_report():
+    with nr.core.engine.interpreted():
+        m = nr.Hedge(learners="pa1+nag+coin")
+        found = nr.evaluate(LINEAR, m).learners[0]
+    regret = found["regret"]
+    assert (regret["cumulative"], regret["comparator"]) == (m.paid_, m.losses_.min())
+    assert regret["value"] == pytest.approx(m.regret_)
+    assert regret["bound"] == m.bound_ >= regret["value"]
+    assert regret["bound_name"] == "de Rooij et al. 2014, lemma 2"
+    curve = regret["curve"]
+    assert curve["examples"][-1] == 600
+    assert all(r <= b + 1e-9 for r, b in zip(curve["regret"], curve["bound"], strict=True))
+    assert curve["regret"] == [a - b for a, b in zip(curve["cumulative"], curve["comparator"], strict=True)]
+    assert [member["loss"] for member in found["pool"]] == m.losses_.tolist()
+    assert sum(member["weight"] for member in found["pool"]) == pytest.approx(1.0)
+    assert found["mistakes"] == m.n_mistakes_
+
+
+def test_in_compare_the_others_keep_their_own_regret():
+    with nr.core.engine.interpreted():
+        report = nr.compare(LINEAR, ["hedge:learners=pa1+coin,rule=hedge", "pa1"], window=50)
+    pool, alone = (next(m for m in report.learners if m["model"] == name) for name in ("hedge", "pa1"))
+    assert "the best learner of the pool" in pool["regret"]["against"]
+    assert alone["regret"]["radius"] > 0
+    assert alone["mistakes"] in [member["loss"] for member in pool["pool"]]
+    assert report.winner.startswith("hedge")
+    assert "the best learner of the pool, PA1()" in " ".join(str(report).split()) or "pool, Coin()" in " ".join(str(report).split())
+
+
+def test_whoever_names_no_learner_gets_auto_or_nag():
+    with nr.core.engine.interpreted():
+        labels, numbers = nr.evaluate(LINEAR, limit=60), nr.evaluate("synthetic:friedman?n=60")
+        assert nr.train(LINEAR, limit=60).model.name == "auto"
+    assert (labels.learners[0]["model"], numbers.learners[0]["model"]) == ("auto", "nag_regressor")
+    assert "No learner was named: auto was taken" in str(labels)
+
+
+def test_pools_on_the_command_line(tmp_path):
+    from click.testing import CliRunner
+
+    from noregret.cli import main
+
+    def said(*args):
+        found = CliRunner().invoke(main, list(args))
+        assert found.exit_code == 0, found.output
+        return found.output
+
+    path, page = str(tmp_path / "pool.nr"), str(tmp_path / "report.html")
+    with nr.core.engine.interpreted():
+        text = said("evaluate", LINEAR, "--learners", "pa1+coin", "-m", "hedge", "--html", page)
+        assert "the best learner of the pool" in " ".join(text.split())
+        assert "Who is believed" in pathlib.Path(page).read_text()
+        said("train", LINEAR, "-m", "hedge", "--learners", "pa1+coin", "--rule", "fixed_share", "--alpha", "0.01", "--save", path)
+        text = said("inspect", path)
+    assert "Regret against the best of them" in text
+    assert "PA1()" in text
+    assert nr.load(path).alpha == 0.01
+
+
+def test_dozens_of_classes_late_classes_and_drift_resets():
+    X, y = data(5, 300)
+    order = np.argsort(np.minimum(y, 2), kind="stable")  # classes appear one after the other
+    with nr.core.engine.interpreted():
+        m = pool().partial_fit(X[order], y[order])
+        assert m.classes_.tolist() == [0, 1, 2, 3, 4]
+        found = nr.evaluate((X, y), pool(), drift="page_hinkley", on_drift="reset", delay=0).learners[0]
+        late = nr.evaluate((X, y), pool(), delay=3).learners[0]
+    assert found["examples"] == late["examples"] == 300
+
+
+def test_a_pool_in_a_pool_is_refused():
+    with pytest.raises(TypeError, match="expected classifiers"):
+        nr.Hedge(learners=[nr.Auto(), nr.PA1()]).fit(*data())
+
+
+def test_damaged_pools_are_refused(tmp_path):
+    X, y = data()
+    with nr.core.engine.interpreted():
+        pool().partial_fit(X, y).save(tmp_path / "a.nr")
+    whole = (tmp_path / "a.nr").read_bytes()
+    (tmp_path / "b.nr").write_bytes(whole[:-9])
+    with pytest.raises(nr.ModelFileError):
+        nr.load(tmp_path / "b.nr")

@@ -119,8 +119,6 @@ def test_mistakes_of_the_caller(tmp_path):
     source = svmlight(tmp_path / "a.svm", 20)
     with pytest.raises(ValueError, match="give save"):
         train(source, "pa1", resume=True)
-    with pytest.raises(ValueError, match="nothing to resume and no model"):
-        train(source, save=tmp_path / "none.nr", resume=True)
     with pytest.raises(FileNotFoundError, match="no directory"):
         train(source, "pa1", save=tmp_path / "no" / "m.nr")
     with pytest.raises(ValueError, match="epochs"):

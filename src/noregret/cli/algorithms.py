@@ -15,6 +15,10 @@ from .options import Command, Option
 from .plugins import plugin_option
 
 TASKS = ("classification", "regression", "one_class")
+WHERE_TO_START = (
+    "To begin with: auto, which weighs seven learners and has nothing to set; nag or nag_regressor, the best single one to set "
+    "nothing of, at a seventh of the cost; arow on text; rls for numbers from up to some hundred features. "
+)
 
 
 @click.command("algorithms", cls=Command, short_help="List the learners.")
@@ -30,7 +34,7 @@ def command(task: str | None, as_json: bool) -> None:
     rows = [[a["name"], a["class"], a["task"], a["merges"], a["summary"]] for a in found]
     text = table(["name", "class", "task", "merge", "summary"], rows, left=range(5))
     click.echo(in_paragraphs(found, shutil.get_terminal_size().columns) if sys.stdout.isatty() else text)
-    told = f"{len(rows)} learners. noregret evaluate --model NAME --help shows the options of one, noregret cite NAME its paper."
+    told = f"{len(rows)} learners. {WHERE_TO_START if task is None else ''}noregret evaluate --model NAME --help shows the options of one, noregret cite NAME its paper."
     click.echo("\n" + (textwrap.fill(told, shutil.get_terminal_size().columns) if sys.stdout.isatty() else told))
 
 

@@ -14,18 +14,19 @@ from .progress import following, watching
 
 @click.command("evaluate", cls=learners.LearnerCommand, short_help="Measure one learner over a source.")
 @source_argument
-@learners.model_option(required=True)
+@learners.model_option(required=False)
 @plugin_option
 @source_options
 @watching_options
 @report_options
-def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) -> None:
+def command(source: tuple[str, ...], model: str | None, quiet: bool, **options: Any) -> None:
     """Let one learner answer, then learn, each row of SOURCE; print what was measured.
 
     SOURCE is one or several files, a glob, - for standard input, or synthetic:NAME?option=value. Formats: svmlight, VW, CSV, TSV,
     JSON lines, Parquet, ARFF, npz; also packed with gzip, zstd or bz2.
 
     \b
+    noregret evaluate mail.svm
     noregret evaluate mail.svm --model pa1 -C 0.1
     noregret evaluate mail.csv --target spam --text body --model pa1
     noregret evaluate --model pa1 --help      shows the options of pa1
@@ -33,7 +34,7 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
     from ..evaluation.study import evaluate
 
     check_files(options)
-    chosen = learners.learner(model, learners.settings(options))
-    with watching(quiet, chosen.name) as watch:
+    chosen = None if model is None else learners.learner(model, learners.settings(options))
+    with watching(quiet, "a learner" if chosen is None else chosen.name) as watch:
         report = evaluate(source_of(source), chosen, **following(watch), **watched(options))
     deliver(report, options, watch.stopped)

@@ -142,6 +142,7 @@ def not_an_option(e: click.NoSuchOption, spec: str | None, ctx: click.Context) -
 def model_option(required: bool) -> Decorator:
     """Return the option --model."""
     what = "The learner, as noregret algorithms names it; its own options are shown by --model NAME --help."
+    what += "" if required else " Unless given, auto for labels and nag_regressor for numbers."
     return click.option(
         "-m", "--model", cls=Option, group="Options", type=LearnerName(), required=required, metavar="NAME", help=what
     )

@@ -113,13 +113,11 @@ def check_file(path: Path, resume: bool, overwrite: bool, chosen: Any) -> bool:
     from ..core.model_file import ModelFileError, load
 
     if not path.exists():
-        if chosen is None:
-            raise click.UsageError(f"there is no {path} to go on with: name a learner with --model")
         return False
     if resume:
         return True
     if chosen is None:
-        raise click.UsageError("Missing option '--model', or '--resume' to go on with the model in the file.")
+        raise click.UsageError(f"{path} is there: give --resume to go on with it, or name a learner with --model to begin anew")
     if overwrite:
         return False
     try:

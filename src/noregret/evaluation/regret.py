@@ -247,6 +247,7 @@ def report(
 
 def pool_report(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the regret of a pool against the best of its learners, in the same keys; each point has a "standing"."""
+    points = [p for p in points if p["standing"] is not None]  # nothing is learned before the first of late labels
     examples = [p["examples"] for p in points]
     paid, best, regrets, bounds = ([p["standing"][k] for p in points] for k in ("paid", "best", "regret", "bound"))
     bound = _finite(bounds[-1])

@@ -33,6 +33,7 @@ DOZEN = {
         "coin_regressor", "norma_regressor", "mirror_descent_regressor", "rls",
     ),
 }  # fmt: skip
+START = {"classification": "auto", "regression": "nag_regressor"}  # for whoever names no learner
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
 DOUBTFUL = 10  # so many may be amounts all the same
 FEW = 50  # different whole numbers in the first rows that are still taken for classes
@@ -63,6 +64,12 @@ def made(model: Any) -> Learner | Pipeline:
     return by_name(name.strip(), **{k.strip(): read_value(v.strip()) for k, v in settings.items()})
 
 
+def started(opened: Stream) -> tuple[Learner, list[str]]:
+    """Return the learner for whoever names none, and what to tell about it."""
+    task, notes = task_of(opened)
+    return by_name(START[task]), [f"No learner was named: {START[task]} was taken, which has nothing to set.", *notes]
+
+
 def titled(model: Learner) -> str:
     """Return a short name that tells this learner from others: its settings that are not defaults."""
     changed = (f"{k}={v}" for k, v in model.get_params().items() if repr(v) != repr(model.defaults[k]))
@@ -70,10 +77,11 @@ def titled(model: Learner) -> str:
 
 
 # ---- the three studies -----------------------------------------------------------------------------------------------
-def evaluate(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
+def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> Report:
     """Let one learner answer and then learn each example, in one pass; return the report.
 
-    The learner itself learns: afterwards it can be saved. Options: see `compare`, and `stream` for those of the source.
+    The learner itself learns: afterwards it can be saved. None takes Auto for labels and NAGRegressor for numbers. Options: see
+    `compare`, and `stream` for those of the source.
 
     >>> import noregret as nr
     >>> m = nr.PA1(C=0.1)
@@ -82,10 +90,12 @@ def evaluate(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     (2000, 2000)
     """
     plan = Plan(options)
-    chosen = made(model)
+    chosen = None if model is None else made(model)
     if isinstance(chosen, Pipeline):
         plan.source["front"] = chosen.front
     opened = stream(source, y, **plan.source)
+    if chosen is None:
+        chosen, plan.notes = started(opened)
     learner = chosen.learner if isinstance(chosen, Pipeline) else chosen
     report = plan.study("evaluate", opened, [Run(learner, titled(learner), plan.settings)])
     if isinstance(chosen, Pipeline) and opened.front is not None:

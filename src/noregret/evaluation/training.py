@@ -19,7 +19,7 @@ from ..streams.stream import Stream, cut, stream, taken
 from ..tasks.classification import Classifier
 from ..transforms.pipeline import Pipeline
 from .run import suited
-from .study import made
+from .study import made, started
 
 Model = Learner | Pipeline
 Watch = Callable[[int, Stream, Model], None]
@@ -51,8 +51,8 @@ def train(
 ) -> Trained:
     """Learn from a stream, `epochs` times; save the model, also every so many examples or seconds and when `stop` says so.
 
-    With `resume` the model in the file `save` goes on where it stopped, bit for bit as if it had not. Without one there it begins.
-    The other options are those of `stream`.
+    With `resume` the model in the file `save` goes on where it stopped, bit for bit as if it had not. Without one there it begins;
+    no `model` is Auto for labels, NAGRegressor for numbers. The other options are those of `stream`.
 
     >>> import noregret as nr
     >>> done = nr.train("synthetic:linear?n=2000&d=10&seed=1", nr.PA1(C=0.1))
@@ -67,10 +67,14 @@ def train(
     going_on = resume and path is not None and path.exists()
     if path is not None and not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path}: there is no directory {path.parent}")
+    chosen: Model
     if not going_on and model is None:
-        raise ValueError("there is nothing to resume and no model to begin with: give a model")
-    chosen: Model = load(path) if going_on else made(model)
-    job = Job(chosen, stream(source, y, **opening(chosen, options)), path, going_on)
+        opened = stream(source, y, **options)
+        chosen = started(opened)[0]
+    else:
+        chosen = load(path) if going_on else made(model)
+        opened = stream(source, y, **opening(chosen, options))
+    job = Job(chosen, opened, path, going_on)
     return job.run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
 
 

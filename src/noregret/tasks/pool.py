@@ -75,7 +75,7 @@ def members(learners: Iterable[Any]) -> list[Member]:
     for given in learners.split("+") if isinstance(learners, str) else learners:
         steps = getattr(given, "steps", [by_name(given) if isinstance(given, str) else given])
         unit = [type(s).__name__ for s in steps[:-1]] == ["Normalize"]
-        if not isinstance(steps[-1], Classifier) or hasattr(steps[-1], "learners") or (len(steps) > 1 and not unit):
+        if not isinstance(steps[-1], Classifier) or hasattr(steps[-1], "standing") or (len(steps) > 1 and not unit):
             raise TypeError(f"expected classifiers, their names, or pipelines of Normalize() and a classifier, got {given!r}")
         found.append(Member(steps[-1].clone(), unit))
     if len(found) < 2:
@@ -92,7 +92,8 @@ class Pool:
     def __init__(self, learner: Learner, features: Features, labels: Labels | None) -> None:
         assert labels is not None
         self.given = learner.get_params()
-        self.learner: Any = type(learner)
+        kind: Any = type(learner)
+        self.learner = kind
         self.params = ()
         self.features, self.labels = features, labels
         self.members = members(self.learner.pool(self.given))
@@ -127,10 +128,9 @@ class Pool:
         """Members make room when they learn."""
 
     def forget(self) -> None:
-        """Begin anew with the features, labels and counts there are."""
+        """Let the members begin anew with the features, labels and counts there are; their losses so far stay what they are."""
         for member in self.members:
             member.m.forget()
-        self.weighing = Weighing(len(self.members), *self.learner.rule_of(self.given))
         self.calibrators = [calibrator() for _ in self.calibrators]
 
     def restart(self) -> None:
