@@ -34,7 +34,9 @@ def command(task: str | None, as_json: bool) -> None:
     rows = [[a["name"], a["class"], a["task"], a["merges"], a["summary"]] for a in found]
     text = table(["name", "class", "task", "merge", "summary"], rows, left=range(5))
     click.echo(in_paragraphs(found, shutil.get_terminal_size().columns) if sys.stdout.isatty() else text)
-    told = f"{len(rows)} learners. {WHERE_TO_START if task is None else ''}noregret evaluate --model NAME --help shows the options of one, noregret cite NAME its paper."
+    start = "" if task else WHERE_TO_START
+    more = "noregret evaluate --model NAME --help shows the options of one, noregret cite NAME its paper."
+    told = f"{len(rows)} learners. {start}{more}"
     click.echo("\n" + (textwrap.fill(told, shutil.get_terminal_size().columns) if sys.stdout.isatty() else told))
 
 
