@@ -141,7 +141,7 @@ def test_costs_and_weights_of_labels():
 def test_an_unknown_learner():
     said = refused("evaluate", LINEAR, "--model", "perceptrom")
     assert "no learner is called 'perceptrom'. Did you mean perceptron" in said
-    assert "noregret algorithms lists them" in refused("sweep", LINEAR, "-C", "1,2")
+    assert "noregret algorithms lists them" in refused("sweep", LINEAR)
     assert "no learner is called 'pb1'" in refused("compare", LINEAR, "-m", "pa1,pb1")
     assert "PA1 has no parameter 'D'" in refused("compare", LINEAR, "-m", "pa1:D=3")
 

@@ -707,3 +707,47 @@ def test_sampling_example():
     said = doctest.testmod(sampling)
     assert said.failed == 0
     assert said.attempted > 0
+
+
+# ---- theorems --------------------------------------------------------------------------------------------------------
+def exact_right_side(X, y, u, m, used, a):
+    """Return A^2 and ln det(I + X/a) of the theorems, X over the rounds used."""
+    Z = X[used]
+    G = Z.T @ Z if m.covariance == "full" else np.diag((Z**2).sum(0))
+    return a * u @ u + u @ G @ u, np.linalg.slogdet(np.eye(len(u)) + G / a)[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "m", [nr.AROW(covariance="full", r=0.5), nr.SOP(covariance="full", a=2.0), nr.SOP(covariance="diag")], ids=repr
+)
+def test_theorems_hold_and_the_bounds_are_their_consequence(m, seed):
+    """The theorem itself, from the rounds that were updated; and the bound of the report above it, which does not know them."""
+    rng = np.random.default_rng(seed)
+    u = rng.standard_normal(6)
+    X = rng.standard_normal((200, 6))
+    y = np.where(X @ u + rng.standard_normal(200) > 0, 1, -1)
+    m = m.clone().set_params(fit_intercept=False, classes=[-1, 1])
+    with nr.core.engine.interpreted():
+        used, wrong = [], []
+        for i in range(200):
+            before = m.n_updates_ if i else 0
+            wrong.append(m.predict_one(X[i]) != y[i])
+            m.learn_one(X[i], int(y[i]))
+            used.append(m.n_updates_ > before)
+    used, wrong = np.array(used), np.array(wrong)
+    hinge = np.maximum(0.0, 1.0 - y * (X @ u))
+    a = getattr(m, "r", m.a)
+    A2, logdet = exact_right_side(X, y, u, m, used, a)
+    U = (used & ~wrong).sum()
+    if m.name == "arow":
+        theorem = np.sqrt(A2) * np.sqrt(logdet + U) + hinge[used].sum()
+        measured = used.sum()
+    else:
+        theorem, measured = np.sqrt(A2 * logdet) + hinge[used].sum(), wrong.sum()
+    t = nr.core.bounds.compare(X, y, u[None])
+    assert t.energy == pytest.approx(((X @ u) ** 2).sum())
+    assert t.scatter == pytest.approx(((X * u) ** 2).sum())
+    promised = m.bound.value(t, m._m.params)
+    assert measured <= theorem + 1e-9
+    assert measured <= promised < np.inf

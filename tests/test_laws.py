@@ -95,6 +95,7 @@ def test_bounds_are_not_vacuous():
         "alma": {"B": 8.0**0.5 / 0.9},
         "ogd": {"projection": "l2"},
         "ogd_regressor": {"projection": "l2", "loss": "absolute"},
+        "arow": {"covariance": "full"},
         "mirror_descent_regressor": {"loss": "absolute"},
         "eg_regressor": {"loss": "absolute"},
         "eg_pm_regressor": {"loss": "absolute"},

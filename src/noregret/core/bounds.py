@@ -33,6 +33,9 @@ class Comparison(NamedTuple):
     hinge2: float  # of their squares
     tube: float  # sum of its epsilon-insensitive losses
     tube2: float  # of their squares
+    energy: float  # sum of (u.x)^2 (with one score)
+    scatter: float  # sum of u_j^2 x_j^2 over rows and features (with one score)
+    length2: float  # sum of |x|^2
 
     @property
     def moves(self) -> float:
@@ -66,6 +69,7 @@ class Running:
         self.longest = np.zeros(3)  # R, R_inf, R_p
         self.margin = math.inf
         self.sums = np.zeros(4)  # hinge, hinge2, tube, tube2
+        self.squares = np.zeros(3)  # energy, scatter, length2
 
     def add(self, rows: Rows, y: np.ndarray, c: np.ndarray | None = None) -> None:
         """Count these rows, with codes, signs or targets y."""
@@ -84,12 +88,14 @@ class Running:
         if len(self.U) > 1:
             m, tube = margins(f, y), np.zeros(rows.n)
         else:
+            self.squares[:2] += (f**2).sum(), scores(squared(rows), self.U**2, self.bias).sum()
             m, tube = y * f[:, 0], np.maximum(0.0, np.abs(y - f[:, 0]) - self.epsilon)
         hinge = np.maximum(0.0, 1.0 - m)
         some = lengths[1] > 0.0
         self.margin = min(self.margin, float((m[some] / (lengths[1][some] * max(self.u_q, 1e-300))).min(initial=math.inf)))
         weights = np.ones(rows.n) if c is None else c
         self.sums += [weights @ hinge, weights @ hinge**2, weights @ tube, weights @ tube**2]
+        self.squares[2] += (lengths[0] ** 2).sum()
         self.T += rows.n
 
     def figures(self) -> Comparison:
@@ -97,7 +103,8 @@ class Running:
         R, R_inf, R_p = self.longest.tolist()
         hinge, hinge2, tube, tube2 = self.sums.tolist()
         K, d = self.U.shape
-        return Comparison(self.T, d, K, R, R_inf, R_p, self.u2, self.u_1, self.u_q, self.margin, hinge, hinge2, tube, tube2)
+        of_u = (self.u2, self.u_1, self.u_q, self.margin)
+        return Comparison(self.T, d, K, R, R_inf, R_p, *of_u, hinge, hinge2, tube, tube2, *self.squares.tolist())
 
 
 def compare(X: Any, y: np.ndarray, U: np.ndarray, *, epsilon: float = 0.0, p: float = 2.0) -> Comparison:
@@ -149,6 +156,12 @@ def margins(f: np.ndarray, codes: np.ndarray) -> np.ndarray:
 def rows_values(rows: Rows) -> np.ndarray:
     """Return the stored numbers of these rows (after a cut, CSR arrays hold those of others too)."""
     return rows.arrays[0] if rows.layout == "dense" else rows.arrays[2][int(rows.arrays[0][0]) : int(rows.arrays[0][-1])]
+
+
+def squared(rows: Rows) -> Rows:
+    """Return rows with every number squared."""
+    *places, values = rows.arrays
+    return rows._replace(arrays=(*places, np.square(values, dtype=np.float64)))
 
 
 def lengths_of(rows: Rows, p: float = 2.0) -> np.ndarray:

@@ -30,6 +30,8 @@ CONDITIONS = {
     "pa": "it needs a model with margin 1 on every row, and the best one has a loss",
     "romma": "it needs a model with margin 1 on every row, and the best one has a loss",
     "aromma": "it needs a model with margin 1 on every row, and the best one has a loss",
+    "arow": "it needs two classes and covariance='full'",
+    "sop": "it needs two classes",
     "alma": "it needs two classes, a model that separates them, B = sqrt(8)/alpha and C = sqrt(2)",
     "pa_regressor": "it needs a model within epsilon of every target, and the best one is not",
     "ogd": "it needs a region (projection='l2'), a loss with slopes of at most 1, rate 'inv_sqrt' or 'constant', and no l2",

@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from ..core.bounds import Bound, Comparison
 from ..core.covariance import Dropped, Full, Herded, Inverse, absorb, gather, included, inflate, least, margin
 from ..core.examples import Block, Weighted, importance, required
 from ..core.params import Choice, Derived, Fraction, Positive, Range
@@ -356,6 +357,35 @@ def rest_iellip(s, f, y, p, tau, x):
 # ---- the learners -------------------------------------------------------------------------------------------------------
 
 
+# ---- theorems --------------------------------------------------------------------------------------------------------
+def arow_bound(t: Comparison, p: Any) -> float:
+    """Return the bound on the updates N = M + U of two classes and a full covariance.
+
+    The theorem is N <= A sqrt(ln det(I + X/r) + U) + L, A^2 = r |u|^2 + u'X u, L the hinge loss of u, X the sum of x x' over the
+    updated rounds. Here X is taken over all rounds, ln det <= d ln(1 + tr X/(r d)) =: B, U <= N, and N <= A sqrt(B + N) + L is
+    solved for N.
+    """
+    if t.K > 2 or not isinstance(p.covariance, Matrix):
+        return math.inf
+    r = p.r / p.a
+    A, B = math.sqrt(r * t.u2 + t.energy), t.d * math.log1p(t.length2 / (r * t.d))
+    z = (A + math.sqrt(A * A + 4.0 * (B + t.hinge))) / 2.0
+    return z * z - B
+
+
+def sop_bound(t: Comparison, p: Any) -> float:
+    """Return the bound on the mistakes with two classes: sqrt((a |u|^2 + u'X u) ln det(I + X/a)) + the hinge loss of u.
+
+    X, the sum of x x' over the mistakes or its diagonal, is taken over all rounds, and ln det <= d ln(1 + tr X/(a d)). The proof
+    needs only that X grows and that x is in it when it is answered, so it holds for the diagonal too.
+    """
+    if t.K > 2:
+        return math.inf
+    reach = t.energy if isinstance(p.covariance, Matrix) else t.scatter
+    return math.sqrt((p.a * t.u2 + reach) * t.d * math.log1p(t.length2 / (p.a * t.d))) + t.hinge
+
+
+# ---- learners --------------------------------------------------------------------------------------------------------
 class AROW(SecondOrder):
     """Adaptive regularisation of weights: squared hinge loss and confidence, balanced by r; the one to start with on text.
 
@@ -368,6 +398,9 @@ class AROW(SecondOrder):
 
     Pitfalls: the variances only shrink, so a drifting stream is followed ever more slowly.
 
+    Bound with two classes and a full covariance, X the sum of x x' over the updated rounds, M mistakes among N updates, any u:
+    N <= sqrt(r |u|^2 + u'X u) sqrt(ln det(I + X/r) + N - M) + sum of hinge losses of u.
+
     Crammer, Kulesza, Dredze (2009), figure 1.
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
@@ -378,6 +411,7 @@ class AROW(SecondOrder):
     name = "arow"
     cite = "crammer2009arow"
     State, Params, step = State, ArowParams, arow
+    bound = Bound("Crammer, Kulesza, Dredze 2009", "updates", arow_bound)
 
 
 class NHERD(SecondOrder):
@@ -494,7 +528,10 @@ class SOP(SecondOrder):
 
     Pitfalls: some toolboxes update A in every round; the paper, and this, only on mistakes.
 
-    Cesa-Bianchi, Conconi, Gentile (2005), *A second-order Perceptron algorithm*, figure 2.
+    Bound with two classes, X the sum of x x' over the mistakes (or its diagonal), any u: mistakes <=
+    sqrt((a |u|^2 + u'X u) ln det(I + X/a)) + sum of hinge losses of u.
+
+    Cesa-Bianchi, Conconi, Gentile (2005), *A second-order Perceptron algorithm*, figure 2 and its mistake bound.
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1]], [1, -1, 1, -1]
     >>> SOP(fit_intercept=False).fit(X, y).coef_.round(3).tolist()
@@ -505,6 +542,7 @@ class SOP(SecondOrder):
     cite = "cesabianchi2005"
     State, Params, step = State, SopParams, sop
     share, score_row = rest_sop, sop_score
+    bound = Bound("Cesa-Bianchi, Conconi, Gentile 2005", "mistakes", sop_bound)
 
 
 class NAROW(SecondOrder):
