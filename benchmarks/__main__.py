@@ -22,6 +22,7 @@ NAMES = (
     "studies",
     "second_order",
     "nothing_to_tune",
+    "text_errors",
     "least_squares",
 )
 RESULTS = Path(__file__).parent / "results"
