@@ -1,4 +1,4 @@
-"""Sparse text: progressive error of second-order learners beside River, scikit-learn and Vowpal Wabbit, on the same rows in one run."""
+"""Sparse text: progressive error of second-order learners beside River, scikit-learn and Vowpal Wabbit, on the same rows."""
 
 import warnings
 from collections.abc import Callable, Iterator

@@ -624,3 +624,23 @@ def test_a_pipe_keeps_its_first_rows(tmp_path):
     found = json.loads(run("evaluate", str(pipe), "--format", "svmlight", "-m", "pa1", "--no-regret", "--json").stdout)
     writer.join()
     assert found["examples"] == 3
+
+
+# ---- unsure ----------------------------------------------------------------------------------------------------------
+def test_asking_and_rejecting(here):
+    noisy = "synthetic:linear?n=400&d=5&seed=1&noise=0.1"
+    said = run("evaluate", noisy, "-m", "arow", "--ask", "second_order", "--ask-b", "0.5", "--json").stdout
+    assert 0 < json.loads(said)["queries"] < 400
+    run("train", noisy, "-m", "arow", "--save", "a.nr", "--quiet")
+    done = run("predict", noisy, "--model-file", "a.nr", "--reject", "0.9")
+    answers = done.stdout.splitlines()
+    learner = nr.load(here / "a.nr")
+    assert set(answers) == {"", "-1", "1"}
+    assert f"{answers.count('')} were not" in done.stderr
+    whole = run("predict", noisy, "--model-file", "a.nr").stdout.splitlines()
+    assert all(a in ("", b) for a, b in zip(answers, whole, strict=True))
+    found = json.loads(run("predict", noisy, "--model-file", "a.nr", "--reject", "0.9", "--json").stdout)
+    assert found["rejected"] == answers.count("")
+    assert found["error"] < learner.n_mistakes_ / 400
+    run("train", noisy, "-m", "pa1", "--save", "p.nr", "--quiet")
+    assert "knows how sure it is" in refused("predict", noisy, "--model-file", "p.nr", "--reject", "0.9", code=1)

@@ -305,3 +305,35 @@ def test_a_number_stays_beside_its_unit():
 
 def test_the_log_loss_is_shown_once():
     assert str(evaluate(URL, "pa1", regret=False)).count("log loss") == 1
+
+
+# ---- labels that are asked for ---------------------------------------------------------------------------------------
+NOISY = "synthetic:linear?n=400&d=6&seed=2&noise=0.05"
+
+
+@pytest.mark.parametrize(("rule", "name"), [("margin", "pa1"), ("second_order", "arow"), ("confidence", "arow")])
+def test_asking_is_that_of_the_sampler(rule, name):
+    X, y = rows_of(NOISY)
+    with nr.core.engine.interpreted():
+        found = nr.evaluate((X, y), name, ask=rule, ask_b=0.3, regret=False).learners[0]
+        sampler = nr.SelectiveSampler(nr.learner(name), rule=rule, b=0.3)
+        said = [sampler.learn_one(x, int(t)) for x, t in zip(X, y, strict=True)]
+    assert found["queries"] == sampler.n_queries_
+    assert 0 < found["queries"] < 400
+    assert found["updates"] == sampler.learner.n_updates_
+    assert found["mistakes"] == sum(a != b for a, b in zip(said, y.tolist(), strict=True))
+    assert found["examples"] == 400
+
+
+def test_asking_does_not_go_with_everything():
+    with pytest.raises(ValueError, match="neither with delay nor with on_drift"):
+        nr.evaluate(NOISY, "arow", ask="margin", delay=2)
+    with pytest.raises(TypeError, match="use rule='margin'"):
+        nr.compare(NOISY, ["arow", "pa1"], ask="confidence")
+    with pytest.raises(TypeError, match="needs a classifier"):
+        nr.evaluate("synthetic:friedman?n=20", "rls", ask="margin")
+
+
+def rows_of(source):
+    batches = list(nr.stream(source).chunks())
+    return np.concatenate([b.data.arrays[0] for b in batches]), np.concatenate([b.y for b in batches]).astype(int)

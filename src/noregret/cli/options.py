@@ -181,6 +181,23 @@ watching_options, WATCHING = group(
         type=click.Choice(["none", "reset", "reset-rate"]),
         help="What a detection does to the learner.  [default: none]",
     ),
+    one(
+        "--ask",
+        type=click.Choice(["margin", "second_order", "confidence"]),
+        help="Ask for the labels of unsure rows alone, by this rule; the others are answered and not learned from.",
+    ),
+    one(
+        "--ask-b",
+        metavar="NUMBER",
+        type=click.FloatRange(0, min_open=True),
+        help="Of --ask margin and second_order: larger asks for more.  [default: 1]",
+    ),
+    one(
+        "--ask-kappa",
+        metavar="NUMBER",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        help="Of --ask confidence: larger asks for more.  [default: 0.5]",
+    ),
     one("--holdout", metavar="SOURCE", help="Another source, answered at the end without learning."),
     one(
         "--regret/--no-regret",

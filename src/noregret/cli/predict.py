@@ -31,6 +31,13 @@ from .progress import watching
 )
 @click.option("--scores", cls=Option, is_flag=True, help="Write the scores too.")
 @click.option(
+    "--reject",
+    cls=Option,
+    type=click.FloatRange(0.5, 1, max_open=True),
+    metavar="P",
+    help="Answer nothing where the learner believes itself right with less than this probability (second-order learners).",
+)
+@click.option(
     "--as",
     "form",
     cls=Option,
@@ -44,9 +51,7 @@ from .progress import watching
 )
 @click.option("--quiet", cls=Option, is_flag=True, help="Show neither progress nor the error.")
 @source_options
-def command(
-    source: tuple[str, ...], model_file: str, output: str, scores: bool, form: str, as_json: bool, quiet: bool, **options: Any
-) -> None:
+def command(source: tuple[str, ...], model_file: str, output: str, form: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """Answer the rows of SOURCE with a saved model: a line for each, after the row's id or tag if it has one.
 
     Nothing is learned. Where the rows have labels, the error is said on standard error.
@@ -63,8 +68,8 @@ def command(
     opened = stream(source_of(source), **opening(model, columns(model, reading(options))))
     found = Tally(getattr(model, "learner", model))
     with watching(quiet, found.learner.name, leave=False) as shown, target(output) as out:
-        lines = FORMS["json" if as_json else form](out, found.names() if scores else None)
-        for said in limited(answer(opened, model), options["limit"]):
+        lines = FORMS["json" if as_json else form](out, found.names() if options["scores"] else None)
+        for said in limited(answer(opened, model, reject=options["reject"]), options["limit"]):
             lines.write(said)
             found.add(said)
             shown(found.rows, opened)
@@ -117,7 +122,7 @@ class Tally:
     def __init__(self, learner: Any) -> None:
         self.learner = learner
         self.classes = learner.task == "classification"
-        self.rows = self.labelled = 0
+        self.rows = self.labelled = self.rejected = 0
         self.wrong = 0.0  # mistakes, or the sum of sizes of errors
 
     def names(self) -> list[Any]:
@@ -130,26 +135,30 @@ class Tally:
         from ..evaluation.run import suited
 
         self.rows += len(said.y)
+        rejected = sum(v is None for v in said.y.tolist())
+        self.rejected += rejected
         if said.truth is None or self.learner.task == "one_class":
             return
-        self.labelled += len(said.y)
+        self.labelled += len(said.y) - rejected
         if self.classes:
             truth = suited(said.truth, self.learner)
             truth = truth.array() if hasattr(truth, "codes") else truth
-            self.wrong += sum(a != b for a, b in zip(truth.tolist(), said.y.tolist(), strict=True))
+            self.wrong += sum(b is not None and a != b for a, b in zip(truth.tolist(), said.y.tolist(), strict=True))
         else:
             self.wrong += float(abs(said.truth - said.y).sum())
 
     def facts(self) -> dict[str, Any]:
         """Return the counts."""
         rate = self.wrong / self.labelled if self.labelled else None
-        return {"rows": self.rows, "error" if self.classes else "mae": rate}
+        rejected = {"rejected": self.rejected} if self.rejected else {}
+        return {"rows": self.rows, **rejected, "error" if self.classes else "mae": rate}
 
     def sentence(self) -> str:
         """Return the error as a line."""
         rate = self.wrong / self.labelled
         what = f"error {100 * rate:.2f} %" if self.classes else f"mean absolute error {amount(rate)}"
-        return f"{plural(self.rows, 'row')}, {what}."
+        rejected = f" on those answered, {self.rejected:,} were not" if self.rejected else ""
+        return f"{plural(self.rows, 'row')}, {what}{rejected}."
 
 
 # ---- where they go ---------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from ..core.rounds import SEEN, TIE
 from ..core.votes import Voted
 from ..streams.stream import Stream, cut
 from ..tasks.classification import answers, halves
+from ..tasks.sampling import SelectiveSampler
 from .drift import detector
 from .figures import ClassFigures, RealFigures
 from .novelty import NoveltyFigures, marks
@@ -38,6 +39,9 @@ class Settings:
     drift: str | None = None  # detector that watches the loss
     on_drift: str = "none"
     delay: float = 0  # labels come so many rows later, or units of the time column
+    ask: str | None = None  # rule of a SelectiveSampler: which labels are asked for
+    ask_b: float = 1.0
+    ask_kappa: float = 0.5
 
     def __post_init__(self) -> None:
         if self.on_drift not in ACTIONS:
@@ -46,6 +50,8 @@ class Settings:
             raise ValueError(f"on_drift={self.on_drift!r} needs a detector: give drift='adwin' or another")
         if self.on_drift != "none" and self.delay:
             raise ValueError("on_drift acts on errors as they happen: it does not go with delayed labels")
+        if self.ask is not None and (self.delay or self.on_drift != "none"):
+            raise ValueError("labels that are asked for come at once and one by one: ask goes neither with delay nor with on_drift")
         if not self.delay >= 0:
             raise ValueError(f"delay must not be negative, got {self.delay!r}")
 
@@ -75,15 +81,20 @@ class Run:
         self.failed: Exception | None = None
         self.pending: deque[tuple[float, Batch]] = deque()
         self.answered: list[tuple[Progress, Any]] = []  # rows not noted yet, with their weights
+        self.sampler: SelectiveSampler | None = None
+        if settings.ask is not None:
+            chooses: Any = learner
+            self.sampler = SelectiveSampler(chooses, rule=settings.ask, b=settings.ask_b, kappa=settings.ask_kappa)
         self.labels: Labels | None = None  # those of the learner and of the rows answered, for delayed labels
 
     # ---- taking rows -------------------------------------------------------------------------------------------------
     def take(self, batch: Batch, stream: Stream) -> None:
         """Answer and learn rows, in order."""
         batch = batch._replace(y=suited(batch.y, self.learner))
-        if self.settings.delay:
+        if self.settings.delay or self.sampler is not None:
+            take = self._take_late if self.sampler is None else self._take_asking
             for i in range(batch.data.n):
-                self._take_late(cut(batch, i, i + 1), stream)
+                take(cut(batch, i, i + 1), stream)
             self._note_answered()
             return
         while batch.data.n:
@@ -150,12 +161,27 @@ class Run:
         now = float(self.examples if row.times is None else row.times[0])
         while self.pending and self.pending[0][0] <= now:
             self._learn(self.pending.popleft()[1], stream)
+        self._answer_and_keep(row, stream)
+        due = now + self.settings.delay + (1.0 if row.times is None else 0.0)
+        self.pending.append((due, row))
+        self.examples += 1
+
+    def _answer_and_keep(self, row: Batch, stream: Stream) -> None:
+        """Answer a row; answers are noted many at a time, until one differs in what was known."""
         piece = self._answer(row, stream)
         if self.answered and self.learner.task == "classification" and not alike(self.answered[-1][0], piece):
             self._note_answered()
         self.answered.append((piece, row.c))
-        due = now + self.settings.delay + (1.0 if row.times is None else 0.0)
-        self.pending.append((due, row))
+
+    def _take_asking(self, row: Batch, stream: Stream) -> None:
+        """Answer a row, and learn it if its label is asked for."""
+        assert self.sampler is not None
+        before, start = self.seconds, thread_time()
+        self._answer_and_keep(row, stream)
+        m = self.learner.__dict__.get("_m") or self.learner._start(row.data, self._features(stream, row))
+        if self.sampler.asks(m, row.data):
+            self._learn(row, stream)
+        self.seconds = before + thread_time() - start  # deciding is part of the work
         self.examples += 1
 
     def _note_answered(self) -> None:
@@ -256,6 +282,7 @@ class Run:
             "curve": {k: v for k, v in curve.items() if k in kept and any(x is not None for x in v)},
             "drifts": self.drifts,
             "regret": pool_report(self.learner, self.points) if self.is_pool else None,
+            **({} if self.sampler is None else {"queries": self.sampler.n_queries_}),
             **({"pool": self.learner.report()["learners"]} if self.is_pool else {}),
         }
 

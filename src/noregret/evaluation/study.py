@@ -35,6 +35,7 @@ DOZEN = {
 }  # fmt: skip
 START = {"classification": "auto", "regression": "nag_regressor"}  # for whoever names no learner
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
+WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa")
 DOUBTFUL = 10  # so many may be amounts all the same
 FEW = 50  # different whole numbers in the first rows that are still taken for classes
 
@@ -109,11 +110,12 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     `models` are names, names with settings ("pa1:C=0.1"), or learners (clones of which learn); by default a dozen for the task.
 
     Options: `window` (rows of a sliding window), `fading` (factor of faded averages), `delay` (labels come so many rows later, or
-    so much later by the `time` column), `drift` ("adwin", "ddm", "eddm", "page_hinkley"), `on_drift` ("none",
-    "reset", "reset-rate"), `holdout` (another source, answered at the end without learning), `regret` (True, False, or None: when
-    that is quick), `regret_radius` and `regret_tolerance` of the comparator, `permutations` and `seed`, `limit` (rows), `sort`
-    (the figure that decides), `stop` (asked again and again; when it returns True, the report is of the rows so far). All others
-    are options of `stream`.
+    so much later by the `time` column), `drift` ("adwin", "ddm", "eddm", "page_hinkley"), `on_drift` ("none", "reset",
+    "reset-rate"), `ask` (learn only from labels that are asked for, by the rule "margin", "second_order" or "confidence" of
+    SelectiveSampler, with its `ask_b` and `ask_kappa`), `holdout` (another source, answered at the end without learning), `regret`
+    (True, False, or None: when that is quick), `regret_radius` and `regret_tolerance` of the comparator, `permutations` and `seed`,
+    `limit` (rows), `sort` (the figure that decides), `stop` (asked again and again; when it returns True, the report is of the rows
+    so far). All others are options of `stream`.
 
     >>> import noregret as nr
     >>> report = nr.compare("synthetic:linear?n=2000&d=10&seed=1", ["perceptron", "pa1:C=0.1"])
@@ -227,7 +229,7 @@ class Plan:
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         given = dict(options)
-        watched = {k: given.pop(k) for k in ("window", "fading", "drift", "on_drift", "delay") if k in given}
+        watched = {k: given.pop(k) for k in WATCHED if k in given}
         self.settings = Settings(**{k: v for k, v in watched.items() if v is not None})
         self.holdout = given.pop("holdout", None)
         self.regret = given.pop("regret", None)
@@ -392,6 +394,7 @@ def add_regret(
     for run, result in going:
         counts = {k: [p[name] for p in run.points] for k, name in COUNTS.items()}
         why = "labels come late, and the theorem is for labels at once" if run.settings.delay else None
+        why = "not all rows are learned from" if run.sampler is not None else why
         why = "the learner was changed where drift was found" if run.settings.on_drift != "none" and run.drifts else why
         result["regret"] = regret_report(
             run.learner, best[wants[run.label]], [p["cumulative"] for p in run.points], counts, why=why

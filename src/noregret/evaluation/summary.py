@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from .report import Report
 
 Learner = dict[str, Any]
-FIGURES = ("mistakes", "error", "updates", "nonzeros", "support_vectors", "bytes", "seconds", "examples_per_second", "examples")
+FIGURES = (
+    "mistakes",
+    "error",
+    "updates",
+    "nonzeros",
+    "support_vectors",
+    "bytes",
+    "seconds",
+    "examples_per_second",
+    "examples",
+    "queries",
+)
 SCORES = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "f1_macro", "kappa", "mcc", "auc", "r2")
 REST = ("holdout", "validation", "folds")  # errors, or losses, on rows that were not learned from
 ERRORS = ("mae", "rmse", "bias", "log_loss", "outlier_rate")
@@ -64,7 +75,7 @@ def figure(learner: Learner, name: str, loss: str | None) -> float | None:
     if name == "loss":
         return learner["losses"].get(loss)
     if name in FIGURES:
-        return learner[name]
+        return learner.get(name)
     return learner["metrics"].get(name, learner["losses"].get(name))
 
 
@@ -124,6 +135,7 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         plain("auc", "AUC", 5),
         plain("rmse", "RMSE", 6),
         plain("r2", "R2", 6),
+        plain("queries", "labels asked", 8),
         plain("updates", "updates", 2),
         plain("nonzeros", "nonzeros", 1),
         plain("support_vectors", "support vectors", 1),

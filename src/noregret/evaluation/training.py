@@ -194,15 +194,23 @@ class Answers(NamedTuple):
     truth: Any  # what the source says, or None
 
 
-def answer(source: Any, model: Model, **options: Any) -> Iterator[Answers]:
-    """Answer the rows of a stream in order, without learning."""
+def answer(source: Any, model: Model, *, reject: float | None = None, **options: Any) -> Iterator[Answers]:
+    """Answer the rows of a stream in order, without learning.
+
+    With `reject`, a second-order learner answers None where it is less sure than that (see `predict` of AROW).
+    """
     opened = stream(source, **opening(model, options))
     front = model.front if isinstance(model, Pipeline) else None
     learner = model.learner if isinstance(model, Pipeline) else model
     m = learner._model()
+    if reject is not None and not hasattr(learner, "sure"):
+        raise ValueError(f"reject needs a learner that knows how sure it is, such as arow; this is a {learner.name}")
     for batch in opened.chunks(front=front, learn=False):
         f = learner._score_rows(batch.data)
-        if isinstance(learner, Classifier):
+        if reject is not None:
+            labels = learner.sure(batch.data, reject)
+            yield Answers(batch.ids, labels, learner._outward(m, f), batch.y)
+        elif isinstance(learner, Classifier):
             assert m.labels is not None
             yield Answers(batch.ids, m.labels.array()[learner._picked(m, f)], learner._outward(m, f), batch.y)
         else:

@@ -122,8 +122,10 @@ class SecondOrder(Classifier):
         `reject` is in [0.5, 1). Then the array is one of objects. The probability is the learner's own belief, which noise makes
         too large: choose `reject` by what it does on rows not learned from.
         """
-        if reject is None:
-            return super().predict(X)
+        return super().predict(X) if reject is None else self.sure(X, reject, reject_label)
+
+    def sure(self, X: Any, reject: float, reject_label: Any = None) -> np.ndarray:
+        """Return the label of each row, `reject_label` where the learner is less sure than `reject`; X may be checked rows."""
         limit, m = REJECT.check("reject", reject), self._sound()
         assert m.labels is not None
         at = self._margins(m, X)

@@ -95,15 +95,13 @@ class SelectiveSampler:
         said = learner._said(m, f)
         if not callable(y):
             self._labels(x).missing([y])
-        asked = self._asks(s, v)
+        asked = self._counted(s, v)
         if asked:
             y = y() if callable(y) else y
             if isinstance(x, Rows):
                 learner._learn_rows(x, label_array([y]), None)
             else:
                 learner.learn_one(x[0], y)
-        self.n_seen_ += 1
-        self.n_queries_ += asked
         if not callable(y):
             self.n_judged_ += 1
             self.n_mistakes_ += said != y
@@ -120,6 +118,17 @@ class SelectiveSampler:
         return labels
 
     # ---- asking ------------------------------------------------------------------------------------------------------
+    def asks(self, m: Model, x: Rows) -> bool:
+        """Decide about a row, and count it; whoever calls this lets the learner learn."""
+        return self._counted(*self._margin(m, x)[1:])
+
+    def _counted(self, s: float, v: float) -> bool:
+        """Decide and count."""
+        asked = self._asks(s, v)
+        self.n_seen_ += 1
+        self.n_queries_ += asked
+        return asked
+
     def _asks(self, s: float, v: float) -> bool:
         """Decide whether to ask for the label of a row with this margin and variance."""
         if self.rule == "confidence":
