@@ -11,8 +11,10 @@ from ..core.batch import Batch
 from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
 from ..core.labels import Coded
+from ..core.model_file import decode, library_parts, options
+from .feature_map import FeatureMap
+from .maps import MAPS, Map
 from .pull import pulled
-from .scale import MAPS, Map
 from .table import Mark, Table
 
 
@@ -57,6 +59,7 @@ class Front:
                 if learn:
                     undo.maps.append((m, m.mark(rows)))
                 rows = m.rows(rows, learn, measured)
+                measured = None if isinstance(m, FeatureMap) else measured
         except BaseException:
             self._back(undo)
             raise
@@ -96,14 +99,22 @@ class Front:
     # ---- features ------------------------------------------------------------------------------------------------------
     def features(self, bias: bool) -> Features:
         """Return the table of features of a model that begins behind this front."""
+        if self.outputs is not None:
+            return Columns(self.outputs, bias)
         if self.table is not None and self.table.hash_bits is not None:
             return Hashed(self.table.hash_bits, bias)
         return Numbers(bias) if self.table is not None or self.width is None else Columns(self.width, bias)
 
     @property
+    def outputs(self) -> int | None:
+        """Features that go out where a map makes its own; None where they are those of the table or the rows."""
+        return next((m.outputs for m in reversed(self.maps) if isinstance(m, FeatureMap)), None)
+
+    @property
     def names(self) -> list[str] | None:
         """Names of the features by number; None where they have none, or are hashed."""
-        return None if self.table is None or self.table.hash_bits is not None else self.table.feature_names
+        nameless = self.table is None or self.table.hash_bits is not None or self.outputs is not None
+        return None if nameless else self.table.feature_names
 
     # ---- copies, files -------------------------------------------------------------------------------------------------
     def fresh(self) -> Front:
@@ -117,13 +128,15 @@ class Front:
         numbers = None if self.table is None or other.table is None else self.table.merge(other.table)
         for mine, theirs in zip(self.maps, other.maps, strict=True):
             mine.merge(theirs, numbers)  # type: ignore[arg-type]
+            numbers = None if isinstance(mine, FeatureMap) else numbers
         self.width = other.width if self.width is None else self.width
         return numbers
 
     def meta(self) -> dict[str, Any]:
         """Return everything that is not an array, as JSON values."""
         kinds = {cls: name for name, cls in MAPS.items()}
-        maps = [{"kind": kinds[type(m)], "settings": m.get_params()} for m in self.maps]
+        parts = library_parts()
+        maps = [{"kind": kinds[type(m)], "settings": options(m.get_params(), "setting", parts)} for m in self.maps]
         return {"table": None if self.table is None else self.table.meta(), "maps": maps, "width": self.width}
 
     def tensors(self) -> dict[str, np.ndarray]:
@@ -141,11 +154,11 @@ class Front:
             return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
 
         table = None if meta["table"] is None else Table.restored(meta["table"], under("table."))
-        maps = []
+        maps, parts = [], library_parts()
         for i, said in enumerate(meta["maps"]):
             if said["kind"] not in MAPS:
                 raise ValueError(f"expected one of the steps {', '.join(MAPS)}, found {said['kind']!r}")
-            m = MAPS[said["kind"]](**said["settings"])
+            m = MAPS[said["kind"]](**{k: decode(v, parts) for k, v in said["settings"].items()})
             m.restore(under(f"maps.{i}."))
             maps.append(m)
         front = cls(table, maps)

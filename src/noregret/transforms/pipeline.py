@@ -16,16 +16,18 @@ from ..core.learner import Learner, Progress, not_learned
 from ..tasks.classification import Classifier, widest
 from .cells import is_frame, record_of
 from .front import Front
+from .maps import Map
 from .pull import pulled
 from .roles import Category, Cross, Hash, Ignore, Number, Part, Text
-from .scale import Normalize, Scale
 from .table import Table, plain
 
 __all__ = ["Category", "Cross", "Hash", "Ignore", "Number", "Pipeline", "Text", "pipeline"]
 
 
 def pipeline(*steps: Any) -> Pipeline:
-    """Return a pipeline: a Table or parts of one (Text, Category, Cross, Hash, ...), Scale, Normalize, and last a learner.
+    """Return a pipeline: a Table or parts of one (Text, Category, Cross, Hash, ...), maps of rows, and last a learner.
+
+    Maps are Scale, Normalize, and those to the features of a kernel: RandomFourier, RandomBinning, Nystroem.
 
     Parts are folded into one Table. The result is a learner: it learns, answers, saves and merges as one.
 
@@ -65,8 +67,11 @@ class Pipeline:
         if not steps or not isinstance(steps[-1], Learner):
             raise TypeError("the last step of a pipeline must be a learner, such as PA1()")
         for i, step in enumerate(steps[:-1]):
-            if not isinstance(step, (Table, Scale, Normalize)):
-                raise TypeError(f"step {i} must be a Table (or a part of one), Scale or Normalize, got {step!r}")
+            if not isinstance(step, Table | Map):
+                raise TypeError(
+                    f"step {i} must be a Table (or a part of one), Scale, Normalize, RandomFourier, RandomBinning or Nystroem, "
+                    f"got {step!r}"
+                )
             if isinstance(step, Table) and i > 0:
                 raise TypeError("a pipeline has one Table, as its first step")
 
@@ -74,7 +79,10 @@ class Pipeline:
     def of(cls, front: Front, learner: Learner) -> Self:
         """Return a pipeline that goes on with a front and a learner as they are."""
         m = learner.__dict__.get("_m")
-        if m is not None and front.table is not None and front.table.hash_bits != getattr(m.features, "bits", None):
+        if m is not None and front.outputs is not None:
+            if front.outputs != m.features.width:
+                raise ValueError(f"expected a learner of {front.outputs} features, those of {front!r}, found {m.features.width}")
+        elif m is not None and front.table is not None and front.table.hash_bits != getattr(m.features, "bits", None):
             raise ValueError(f"expected the features of {front.table!r}, found a learner of {m.features.kind}")
         table = [] if front.table is None else [front.table.fresh()]
         made = cls([*table, *(m.fresh() for m in front.maps), learner])
@@ -92,7 +100,7 @@ class Pipeline:
         """What stands before the learner."""
         if self._front is None:
             table = self.steps[0].fresh() if isinstance(self.steps[0], Table) else None
-            self._front = Front(table, [s.fresh() for s in self.steps[:-1] if isinstance(s, (Scale, Normalize))])
+            self._front = Front(table, [s.fresh() for s in self.steps[:-1] if isinstance(s, Map)])
         return self._front
 
     # ---- rows ----------------------------------------------------------------------------------------------------------
