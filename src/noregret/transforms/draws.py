@@ -42,7 +42,8 @@ def _built(fn: Any, kind: Any, interpreting: bool) -> Any:
 
 def kernel_of(fn: Any, part: Any) -> Any:
     """Return fn(part, ...) compiled, or interpreted with the arithmetic of C; only the numbers in the part are passed."""
-    return partial(_built(fn, type(part), engine.interpreting()), *map(float, part))
+    kind: Any = type(part)
+    return partial(_built(fn, kind, engine.interpreting()), *map(float, part))
 
 
 # ---- numbers -----------------------------------------------------------------------------------------------------------

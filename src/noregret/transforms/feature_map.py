@@ -33,11 +33,17 @@ class FeatureMap(Step):
     """A step whose rows are features of its own, `outputs` of them, whatever came in."""
 
     kernel: Any
+    cite: str  # key in refs.bib
 
     @property
     def outputs(self) -> int:
         """Features that go out."""
         raise NotImplementedError
+
+    @property
+    def stored(self) -> int:
+        """Numbers stored in a row that goes out."""
+        return self.outputs
 
     def rows(self, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:
         """Return the features of rows."""
@@ -162,7 +168,7 @@ def whole(name: str, v: Any, low: int, high: int = 1 << 62) -> int:
     return int(v)
 
 
-def kernel_among(kernel: Any, kinds: tuple[type, ...], step: str) -> Any:
+def kernel_among(kernel: Any, kinds: tuple[Any, ...], step: str) -> Any:
     """Return a kernel that can be approximated so, its numbers checked."""
     names = ", ".join(k.__name__ for k in kinds)
     if not isinstance(kernel, kinds):

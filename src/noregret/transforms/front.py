@@ -17,6 +17,8 @@ from .maps import MAPS, Map
 from .pull import pulled
 from .table import Mark, Table
 
+ROOM = 1 << 19  # numbers in the features of a piece: 4 MB, which caches hold
+
 
 class Undo(NamedTuple):
     """What to go back to when a batch fails."""
@@ -44,27 +46,61 @@ class Front:
             raise TypeError(
                 f"expected {'a table with named columns' if self.table is not None else 'rows of numbers'}, got {about(data)}"
             )
+        return self.filled(batch, learn)._replace(data=self.rows(data, learn))
+
+    def filled(self, batch: Batch, learn: bool) -> Batch:
+        """Return a batch of a record batch with y, c, ids and times filled from its columns."""
+        assert self.table is not None
+        data = batch.data
         given = pulled(self.table, data, learn and batch.y is None)
         extra = {k: v if getattr(batch, k) is None else getattr(batch, k) for k, v in given.items()}
         if learn and extra["y"] is not None and count(extra["y"]) != data.num_rows:
             raise ValueError(f"expected a target for each of {data.num_rows} rows, got {count(extra['y'])}")
-        return batch._replace(data=self.rows(data, learn), **extra)
+        return batch._replace(**extra)
 
     def rows(self, data: Any, learn: bool) -> Rows:
         """Return the rows of a record batch, of a list of dicts, or of Rows."""
+        return self.mapped(self.scaled(data, learn), learn)
+
+    def scaled(self, data: Any, learn: bool) -> Rows:
+        """Return rows whose features are still those of the table or the columns: the first half of `rows`."""
         undo = Undo(None if self.table is None else self.table.mark(), [], self.width)
         try:
             rows, measured = self._numbered(data, learn)
-            for m in self.maps:
+            for m in self.maps[: self._wide]:
                 if learn:
                     undo.maps.append((m, m.mark(rows)))
                 rows = m.rows(rows, learn, measured)
-                measured = None if isinstance(m, FeatureMap) else measured
         except BaseException:
             self._back(undo)
             raise
         self._undo = undo if learn else self._undo
         return rows
+
+    def mapped(self, rows: Rows, learn: bool) -> Rows:
+        """Return the features that maps make of scaled rows: all of them, or one piece after the other."""
+        try:
+            for m in self.maps[self._wide :]:
+                if learn and self._undo is not None and all(m is not marked for marked, _ in self._undo.maps):
+                    self._undo.maps.append((m, m.mark(rows)))
+                rows = m.rows(rows, learn)
+        except BaseException:
+            if learn:
+                self.back()
+            raise
+        return rows
+
+    @property
+    def _wide(self) -> int:
+        """Where the maps begin that make features of their own."""
+        return next((i for i, m in enumerate(self.maps) if isinstance(m, FeatureMap)), len(self.maps))
+
+    def pieces(self, rows: Rows) -> list[tuple[int, int]]:
+        """Return the runs of scaled rows to map at once, so that memory does not grow with them."""
+        wide = self.maps[self._wide :]
+        stored = max((m.stored for m in wide if isinstance(m, FeatureMap)), default=0)
+        size = max(1, ROOM // stored) if stored else rows.n
+        return [(a, min(a + size, rows.n)) for a in range(0, rows.n, size)]
 
     def _numbered(self, data: Any, learn: bool) -> tuple[Rows, np.ndarray | None]:
         """Return rows of numbered features, before the maps; and of a table, which entries are made of numbers."""
@@ -113,8 +149,9 @@ class Front:
     @property
     def names(self) -> list[str] | None:
         """Names of the features by number; None where they have none, or are hashed."""
-        nameless = self.table is None or self.table.hash_bits is not None or self.outputs is not None
-        return None if nameless else self.table.feature_names
+        if self.table is None or self.table.hash_bits is not None or self.outputs is not None:
+            return None
+        return self.table.feature_names
 
     # ---- copies, files -------------------------------------------------------------------------------------------------
     def fresh(self) -> Front:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ def new_landmarks(B: int, width: int = 0, rows: int = 16) -> Landmarks:
 
 @strict
 def likeness(kernel, place, at, alone, n, indices, data, lo, hi, base, k):
-    """Write k(b, x) for every landmark b; return k(x, x)."""
+    """Write k(b, x) for every landmark b; return k(x, x), or NaN where a sum overflows."""
     own, rest = 0.0, 0.0
     for i in range(n):
         k[i] = alone[i]
@@ -53,23 +53,25 @@ def likeness(kernel, place, at, alone, n, indices, data, lo, hi, base, k):
             else:
                 for i in range(n):
                     k[i] += between(kernel, x, at[p, i]) - between(kernel, 0.0, at[p, i])
+    finite = abs(rest) < np.inf
     for i in range(n):
+        finite &= abs(k[i] + rest) < np.inf
         k[i] = value(kernel, k[i] + rest)
-    return value(kernel, own)
+    return value(kernel, own) if finite else np.nan
 
 
 @strict
 def add_landmark(kernel, place, numbers, at, alone, sizes, indices, data, lo, hi, base):
     """Make a row the next landmark; return whether there was room for its coordinates."""
     n, used = sizes[0], sizes[1]
-    new = 0
+    new, total = 0, 0.0
     for e in range(lo, hi):
         new += data[e] != 0.0 and place[indices[e - base]] < 0
+        total += between(kernel, 0.0, data[e])
     if used + new > numbers.shape[0]:
         return False
     for p in range(used):
         at[p, n] = 0.0
-    total = 0.0
     for e in range(lo, hi):
         x, j = data[e], indices[e - base]
         if x != 0.0:
@@ -80,7 +82,6 @@ def add_landmark(kernel, place, numbers, at, alone, sizes, indices, data, lo, hi
                     at[used, i] = 0.0
                 used += 1
             at[place[j], n] = x
-            total += between(kernel, 0.0, x)
     alone[n] = total
     sizes[0], sizes[1] = n + 1, used
     return True
@@ -133,10 +134,10 @@ def nystroem(kernel, starts, indices, data, repeated, place, numbers, at, alone,
 class Nystroem(FeatureMap):
     """Nystroem features, built online: rows of the stream become landmarks, and z(x).z(y) is k(x, y) seen through them.
 
-    With landmarks b_1 ... b_n, their kernel matrix K = L L' and k_x = (k(b_1, x), ..., k(b_n, x)), z(x) = L^-1 k_x, followed by zeros
-    up to B features. A row whose distance from the span of the landmarks, delta^2 = k(x, x) - |z(x)|^2, is more than `tol` k(x, x)
-    becomes a landmark before it is answered, until there are B: with the small default the first B different rows, with a large
-    one rows that are new. It appends (z(x), delta) to L, and all earlier features stay what they were, so a learner behind goes on.
+    With landmarks b_1 ... b_n, their kernel matrix K = L L' and k_x = (k(b_1, x), ..., k(b_n, x)), z(x) = L^-1 k_x, followed by
+    zeros up to B features. A row whose distance from the span of the landmarks, delta^2 = k(x, x) - |z(x)|^2, is more than `tol`
+    k(x, x) becomes a landmark before it is answered, until there are B: with the small default the first B different rows, with a
+    large one rows that are new. It appends (z(x), delta) to L; earlier features stay what they were, so a learner goes on.
 
     With `rank` the features are instead the `rank` leading ones of the eigenvectors K = Q S Q', z(x) = S^-1/2 Q' k_x. These need
     all landmarks: rows are zeros until B of them are found.
@@ -152,6 +153,8 @@ class Nystroem(FeatureMap):
     >>> m.partial_fit([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 50, [0, 0, 1, 1] * 50).score([[0, 0], [0, 1]], [0, 1])
     1.0
     """
+
+    cite = "williams2001"
 
     def __init__(self, B: int = 100, kernel: Any = GAUSS, tol: float = 1e-6, rank: int | None = None) -> None:
         self.kernel = kernel_among(kernel, (RBF, Laplacian, Cauchy, Linear, Polynomial), "Nystroem")
@@ -223,7 +226,7 @@ class Nystroem(FeatureMap):
         L = np.triu(self._landmarks.factor).T
         S, Q = np.linalg.eigh(L @ L.T)
         S, Q = S[::-1][: self.rank], Q[:, ::-1][:, : self.rank]
-        good = S > 1e-10 * S[0]
+        good = S[0] * 1e-10 < S
         return np.ascontiguousarray(np.where(good, Q / np.sqrt(np.where(good, S, 1.0)), 0.0))
 
     def _bounds(self, rows: Rows, z: Rows, a: np.ndarray, b: np.ndarray, delta: float) -> tuple[float | None, float | None]:
@@ -279,7 +282,7 @@ class Nystroem(FeatureMap):
         sound &= bool((np.diag(factor) > 0.0).all() and (data != 0.0).all())
         sound &= (turn is not None) == (self.rank is not None and n == self.B)
         sound &= turn is None or (turn.shape == (self.B, self.rank) and bool(np.isfinite(turn).all()))
-        if not sound or any(len(np.unique(indices[a:b])) < b - a for a, b in zip(indptr, indptr[1:], strict=False)):
+        if not sound or any(len(np.unique(indices[a:b])) < b - a for a, b in pairwise(indptr)):
             raise ValueError(f"expected at most {self.B} landmarks and their factor, found arrays that do not fit together")
         met = np.unique(indices)
         known = new_landmarks(self.B, int(met.max(initial=-1)) + 1, max(16, len(met)))

@@ -51,7 +51,7 @@ def sine_cosine(t):
 # ---- Fourier -------------------------------------------------------------------------------------------------------------
 @strict
 def add_rows(t, x, W, at, spare, m):
-    """t += x_0 w_0 + x_1 w_1 + ..., in order: four rows in one walk are faster, and the same bits."""
+    """Add x_0 w_0 + x_1 w_1 + ... to t, in order: four rows in one walk are faster, and the same bits."""
     if m == 4:
         x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
         w0 = W[at[0]] if at[0] >= 0 else spare[0]
@@ -67,24 +67,35 @@ def add_rows(t, x, W, at, spare, m):
             t[i] += x[k] * w[i]
 
 
+@strict
+def waves(t, cosines, sines, amplitude):
+    """Write amplitude cos t and amplitude sin t; return whether all of t is finite."""
+    far = 0
+    for i in range(t.shape[0]):
+        s, c = sine_cosine(t[i])
+        cosines[i] = amplitude * c
+        sines[i] = amplitude * s
+        far += not abs(t[i]) < FAR
+    if far > 0:
+        return far_waves(t, cosines, sines, amplitude)
+    return True
+
+
 @rare
 @strict
-def all_far(t, b, out, amplitude):
-    """Write what lies beyond the reach of the quick sine; return whether all of it is finite."""
-    D = t.shape[0]
-    for i in range(D):
-        u = t[i] + b[i]
-        if not abs(u) < FAR:
-            if not abs(u) < np.inf:
-                return False
-            out[i] = amplitude * math.cos(u)
-            if out.shape[0] > D:
-                out[D + i] = amplitude * math.sin(u)
+def far_waves(t, cosines, sines, amplitude):
+    """Write those beyond the reach of the quick sine."""
+    for i in range(t.shape[0]):
+        if not abs(t[i]) < np.inf:
+            return False
+        if not abs(t[i]) < FAR:
+            cosines[i] = amplitude * math.cos(t[i])
+            sines[i] = amplitude * math.sin(t[i])
     return True
 
 
 @strict
-def fourier(kind, seed, starts, indices, data, repeated, place, W, b, scale, amplitude, spare, at, x, t, out):
+def fourier(kind, seed, starts, indices, data, repeated, place, W, b, scale, amplitude, spare, at, x, t, sines, out):
     """Write the features of every row; return the first row that overflows, or -1."""
     D = t.shape[0]
     for r in range(starts.shape[0] - 1):
@@ -104,20 +115,9 @@ def fourier(kind, seed, starts, indices, data, repeated, place, W, b, scale, amp
                     add_rows(t, x, W, at, spare, 4)
                     m = 0
         add_rows(t, x, W, at, spare, m)
-        far = 0
         for i in range(D):
-            t[i] *= scale
-            far += not abs(t[i] + b[i]) < FAR
-        if out.shape[1] > D:
-            for i in range(D):
-                s, c = sine_cosine(t[i])
-                out[r, i] = amplitude * c
-                out[r, D + i] = amplitude * s
-        else:
-            for i in range(D):
-                s, c = sine_cosine(t[i] + b[i])
-                out[r, i] = amplitude * c
-        if far > 0 and not all_far(t, b, out[r], amplitude):
+            t[i] = t[i] * scale + b[i]
+        if not waves(t, out[r, :D], out[r, D:] if out.shape[1] > D else sines, amplitude):
             return r
     return -1
 
@@ -148,6 +148,8 @@ class RandomFourier(FeatureMap):
     True
     """
 
+    cite = "rahimi2007"
+
     def __init__(self, D: int = 500, kernel: Any = GAUSS, form: str = "paired", orthogonal: bool = False, seed: int = 0) -> None:
         self.kernel = kernel_among(kernel, (RBF, Laplacian, Cauchy), "RandomFourier")
         if form not in FORMS:
@@ -177,7 +179,7 @@ class RandomFourier(FeatureMap):
         found = entries(rows)
         place, W = self._weights(rows, found.indices, learn)
         out = np.empty((rows.n, self.outputs))
-        spare = np.empty((4, self.D)), np.empty(4, np.int64), np.empty(4), np.empty(self.D)
+        spare = np.empty((4, self.D)), np.empty(4, np.int64), np.empty(4), np.empty(self.D), np.empty(self.D)
         amplitude = math.sqrt((1.0 if self.form == "paired" else 2.0) / self.D)
         run = kernel_of(fourier, self._draws.kind)
         bad = run(self.seed, *found, place, W, self._phases(), self._scale, amplitude, *spare, out)
@@ -335,10 +337,12 @@ class RandomBinning(FeatureMap):
     [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
+    cite = "rahimi2007"
+
     def __init__(self, P: int = 50, kernel: Any = LAPLACE, bits: int = 20, seed: int = 0) -> None:
         self.kernel = kernel_among(kernel, (Laplacian,), "RandomBinning")
         self.P, self.bits, self.seed = whole("P", P, 1), whole("bits", bits, 1, 28), whole("seed", seed, 0)
-        if self.P > 1 << self.bits:
+        if self.outputs < self.P:
             raise ValueError(f"expected at least a column for each of {P} grids, got 2^{bits}: give more bits or fewer grids")
         self._draws = Draws(Grids(), self.seed, 2 * self.P)
 
@@ -346,6 +350,11 @@ class RandomBinning(FeatureMap):
     def outputs(self) -> int:
         """Features that go out."""
         return 1 << self.bits
+
+    @property
+    def stored(self) -> int:
+        """Numbers stored in a row that goes out."""
+        return self.P
 
     def rows(self, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:
         """Return the features of rows; nothing is learned."""
