@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 
 import noregret as nr
 from noregret.core import engine, inputs
@@ -289,9 +290,10 @@ def test_the_printed_numbers_of_nystroem_features():
         assert values == pytest.approx([2.061204, 0.632121, 0.306675][:rank], abs=2e-6)
 
 
-def test_nystroem_features_are_what_the_transcription_says():
+@pytest.mark.parametrize(("d", "share"), [(3, 1.0), (80, 0.1)])
+def test_nystroem_features_are_what_the_transcription_says(d, share):
     """Landmarks picked one by one, each time with the Cholesky factor of their whole kernel matrix."""
-    X = np.random.default_rng(1).normal(size=(30, 3))
+    X, _ = sample(30, d, 1, share)
     kernels = [
         (nr.RBF(0.4), lambda a, b: EXACT[nr.RBF](0.4, a, b)),
         (nr.Laplacian(0.4), lambda a, b: EXACT[nr.Laplacian](0.4, a, b)),
@@ -301,7 +303,7 @@ def test_nystroem_features_are_what_the_transcription_says():
     ]
     for kernel, k in kernels:
         m = nr.Nystroem(B=8, kernel=kernel, tol=0.1)
-        z = m.rows(inputs.rows(X, "float64"), True).arrays[0]
+        z = m.rows(inputs.rows(X if share == 1.0 else csr_matrix(X), "float64"), True).arrays[0]
         chosen = []
         for x, found in zip(X, z):
             for more in (False, True):
@@ -518,6 +520,7 @@ def test_a_large_batch_that_fails_in_the_middle_changes_nothing(monkeypatch):
         (lambda: nr.RandomBinning(bits=29), "bits must be a whole number of at least 1 and at most 28, got 29"),
         (lambda: nr.RandomBinning(P=50, bits=5), r"a column for each of 50 grids, got 2\^5"),
         (lambda: nr.Nystroem(B=0), "B must be a whole number"),
+        (lambda: nr.Nystroem(B=20_000), "at most 16384"),
         (lambda: nr.Nystroem(tol=0.0), "tol must be a number between 0 and 1"),
         (lambda: nr.Nystroem(kernel=nr.Sigmoid()), "Nystroem takes one of the kernels"),
         (lambda: nr.Nystroem(kernel=nr.Polynomial(2.5)), "whole degree"),
@@ -746,6 +749,22 @@ def test_maps_tell_their_settings():
     p.set_params(randomfourier__D=6).partial_fit(np.eye(2), [0, 1])
     assert p.coef_.shape == (1, 12)
     assert p.clone().get_params()["randomfourier__D"] == 6
+
+
+def test_settings_of_numpy_are_kept_as_given_and_saved(tmp_path):
+    X, y = sample()
+    two, flag = np.int64(2), np.bool_(True)
+    for m in (
+        nr.RandomFourier(D=np.int64(300), kernel=nr.RBF(np.float32(0.5)), orthogonal=flag, seed=two),
+        nr.RandomBinning(P=two, bits=np.int64(10), seed=two),
+        nr.Nystroem(B=np.int64(300), tol=np.float64(0.1), rank=two),
+    ):
+        p = clone(nr.pipeline(m, nr.PA1())).partial_fit(X, y)
+        assert repr(clone(m)) == repr(m)
+        p.save(tmp_path / "m.nr")
+        q = nr.load(tmp_path / "m.nr")
+        assert repr(q) == repr(p)
+        assert np.array_equal(p.decision_function(X), q.decision_function(X))
 
 
 def test_entries_of_cut_rows_are_theirs_alone():

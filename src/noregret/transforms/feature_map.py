@@ -160,12 +160,12 @@ def hoeffding(n: int, spread: float, delta: float) -> float:
 
 
 # ---- settings ------------------------------------------------------------------------------------------------------------
-def whole(name: str, v: Any, low: int, high: int = 1 << 62) -> int:
-    """Return a whole number in a range, or an error that names the setting."""
+def whole(name: str, v: Any, low: int, high: int = 1 << 62) -> Any:
+    """Return a setting as it was given, a whole number in a range, or an error that names it."""
     if isinstance(v, (bool, np.bool_)) or not isinstance(v, (int, np.integer)) or not low <= v <= high:
         upto = f" and at most {high}" if high < 1 << 62 else ""
         raise ValueError(f"{name} must be a whole number of at least {low}{upto}, got {v!r}")
-    return int(v)
+    return v
 
 
 def kernel_among(kernel: Any, kinds: tuple[Any, ...], step: str) -> Any:

@@ -18,6 +18,7 @@ from .random_features import GAUSS
 from .similarity import between, exact, value
 
 DONE = -1
+MOST = 1 << 14  # landmarks: their factor is 2 GB then
 
 
 class Landmarks(NamedTuple):
@@ -162,15 +163,15 @@ class Nystroem(FeatureMap):
             raise ValueError(f"expected a Polynomial of a whole degree and of coef0 at least 0, got {kernel!r}")
         if not isinstance(tol, (int, float, np.number)) or isinstance(tol, bool) or not 0.0 < tol < 1.0:
             raise ValueError(f"tol must be a number between 0 and 1, got {tol!r}")
-        self.B, self.tol = whole("B", B, 1), tol
-        self.rank = None if rank is None else whole("rank", rank, 1, self.B)
-        self._landmarks = new_landmarks(self.B)
+        self.B, self.tol = whole("B", B, 1, MOST), tol
+        self.rank = None if rank is None else whole("rank", rank, 1, int(B))
+        self._landmarks = new_landmarks(int(B))
         self._turn: np.ndarray | None = None
 
     @property
     def outputs(self) -> int:
         """Features that go out."""
-        return self.B if self.rank is None else self.rank
+        return int(self.B if self.rank is None else self.rank)
 
     @property
     def landmarks(self) -> int:

@@ -158,15 +158,15 @@ class RandomFourier(FeatureMap):
             raise ValueError(f"orthogonal must be True or False, got {orthogonal!r}")
         if orthogonal and not isinstance(kernel, RBF):
             raise ValueError(f"orthogonal weights are those of a Gaussian kernel, RBF(), not of {kernel!r}")
-        self.D, self.form, self.orthogonal, self.seed = whole("D", D, 1), form, bool(orthogonal), whole("seed", seed, 0)
-        self._draws = Draws(type(self.kernel)(), self.seed, self.D)
+        self.D, self.form, self.orthogonal, self.seed = whole("D", D, 1), form, orthogonal, whole("seed", seed, 0)
+        self._draws = Draws(type(kernel)(), int(seed), int(D))
         self._omega: np.ndarray | None = None  # weights that are not drawn one by one, a row for each column
         self._b: np.ndarray | None = None
 
     @property
     def outputs(self) -> int:
         """Features that go out."""
-        return 2 * self.D if self.form == "paired" else self.D
+        return self._draws.size * (2 if self.form == "paired" else 1)
 
     @property
     def _scale(self) -> float:
@@ -176,13 +176,13 @@ class RandomFourier(FeatureMap):
 
     def rows(self, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:
         """Return the features of rows; nothing is learned, but orthogonal weights keep to the width of the first rows."""
-        found = entries(rows)
+        found, D = entries(rows), self._draws.size
         place, W = self._weights(rows, found.indices, learn)
         out = np.empty((rows.n, self.outputs))
-        spare = np.empty((4, self.D)), np.empty(4, np.int64), np.empty(4), np.empty(self.D), np.empty(self.D)
-        amplitude = math.sqrt((1.0 if self.form == "paired" else 2.0) / self.D)
+        spare = np.empty((4, D)), np.empty(4, np.int64), np.empty(4), np.empty(D), np.empty(D)
+        amplitude = math.sqrt((1.0 if self.form == "paired" else 2.0) / D)
         run = kernel_of(fourier, self._draws.kind)
-        bad = run(self.seed, *found, place, W, self._phases(), self._scale, amplitude, *spare, out)
+        bad = run(self._draws.seed, *found, place, W, self._phases(), self._scale, amplitude, *spare, out)
         if bad >= 0:
             raise ValueError(f"the features of row {bad} overflow; expected w.x below 1e308 in size. Rescale the columns.")
         return Rows("dense", (out,), rows.n, self.outputs)
@@ -206,7 +206,7 @@ class RandomFourier(FeatureMap):
         if self._b is None:
             b = np.zeros(self.D)
             if self.form == "phase":
-                plain_kernel(phases)(self.seed, b)
+                plain_kernel(phases)(self._draws.seed, b)
             self._b = b
         return self._b
 
@@ -344,26 +344,26 @@ class RandomBinning(FeatureMap):
         self.P, self.bits, self.seed = whole("P", P, 1), whole("bits", bits, 1, 28), whole("seed", seed, 0)
         if self.outputs < self.P:
             raise ValueError(f"expected at least a column for each of {P} grids, got 2^{bits}: give more bits or fewer grids")
-        self._draws = Draws(Grids(), self.seed, 2 * self.P)
+        self._draws = Draws(Grids(), int(seed), 2 * int(P))
 
     @property
     def outputs(self) -> int:
         """Features that go out."""
-        return 1 << self.bits
+        return 1 << int(self.bits)
 
     @property
     def stored(self) -> int:
         """Numbers stored in a row that goes out."""
-        return self.P
+        return self._draws.size // 2
 
     def rows(self, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:
         """Return the features of rows; nothing is learned."""
-        found, P = entries(rows), self.P
+        found, P = entries(rows), self.stored
         place, W = self._draws.ready(found.indices, rows.width, found.repeated)
         at = np.empty(rows.n * P, np.uint32)
         spare = np.empty(2 * P), np.empty(P, np.int64)
         run = kernel_of(binned, Grids())
-        bad = run(self.seed, *found, place, W, 1.0 / float(self.kernel.gamma), self.outputs // P, *spare, at)
+        bad = run(self._draws.seed, *found, place, W, 1.0 / float(self.kernel.gamma), self.outputs // P, *spare, at)
         if bad >= 0:
             raise ValueError(f"row {bad} falls into a bin beyond 2^53; rescale the columns, or give a smaller gamma")
         return Rows("csr", (np.arange(rows.n + 1) * P, at, np.full(rows.n * P, 1.0 / math.sqrt(P))), rows.n, self.outputs)
