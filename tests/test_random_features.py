@@ -204,6 +204,15 @@ def test_orthogonal_weights_are_orthogonal_and_as_long_as_normal_vectors():
     assert m.transform(X) == pytest.approx(np.hstack([np.cos(X @ w), np.sin(X @ w)]) / math.sqrt(10), abs=1e-14)
 
 
+def test_orthogonal_weights_point_everywhere():
+    signs = set()
+    for seed in range(20):
+        m = nr.RandomFourier(D=2, orthogonal=True, seed=seed)
+        m.rows(inputs.rows(np.eye(2), "float64"), True)
+        signs.add(tuple(np.sign(m.state()["omega"][0])))
+    assert len(signs) == 4
+
+
 def test_orthogonal_weights_err_less():
     """In d = 8 with D = 16 the variance of close pairs is several times smaller; means over 40 seeds differ clearly."""
     X = 0.5 * np.random.default_rng(2).normal(size=(12, 8))
@@ -480,17 +489,18 @@ def test_pieces_of_all_tasks(monkeypatch):
 
 def test_a_large_batch_that_fails_in_the_middle_changes_nothing(monkeypatch):
     X, y = sample()
+    other, _ = sample(40, 4, 9, share=1.0)  # what is forgotten is not what comes next
     for m in maps().values():
         for begun in (True, False):
-            p = nr.pipeline(nr.Scale(), m, nr.PA1(classes=[-1, 1]))
+            p = nr.pipeline(nr.Scale(center=False), m, nr.PA1(classes=[-1, 1]))
             if begun:
                 p.partial_fit(X[:5], y[:5])
             before = copy.deepcopy(p)
             monkeypatch.setattr(front, "ROOM", 6 * m.stored)
             with pytest.raises(ValueError, match="label 7, not in the declared classes"):
-                p.partial_fit(X, [*y[:-1].tolist(), 7])
+                p.partial_fit(other, [*y[:-1].tolist(), 7])
             with pytest.raises(ValueError, match=r"40 rows and 39 targets"):
-                p.partial_fit(X, y[:-1])
+                p.partial_fit(other, y[:-1])
             assert ("_m" in p.learner.__dict__) is begun
             if begun:
                 assert same(state_of(before), state_of(p))
@@ -561,6 +571,8 @@ def test_rows_that_are_refused_change_nothing(m, bad, said):
 
 
 def test_orthogonal_weights_need_a_width():
+    m = nr.RandomFourier(D=4, orthogonal=True)
+    assert m.transform(np.ones((1, 2))).shape == m.transform(np.ones((1, 3))).shape == (1, 8), "answering fixes nothing"
     with pytest.raises(ValueError, match="orthogonal weights need dense rows"):
         nr.pipeline(nr.RandomFourier(D=4, orthogonal=True), nr.PA1()).partial_fit(csr_matrix(np.eye(2)), [0, 1])
 

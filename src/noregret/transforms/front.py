@@ -78,7 +78,10 @@ class Front:
         return rows
 
     def mapped(self, rows: Rows, learn: bool) -> Rows:
-        """Return the features that maps make of scaled rows: all of them, or one piece after the other."""
+        """Return the features that maps make of scaled rows: all of them, or one piece after the other.
+
+        The first piece says what to go back to.
+        """
         try:
             for m in self.maps[self._wide :]:
                 if learn and self._undo is not None and all(m is not marked for marked, _ in self._undo.maps):
