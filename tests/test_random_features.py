@@ -9,13 +9,15 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 import noregret as nr
+from noregret.cli.inspect import naming
 from noregret.core import engine, inputs
-from noregret.transforms import draws, front, random_features
+from noregret.transforms import draws, front
 from noregret.transforms.draws import philox
 from noregret.transforms.feature_map import diameter, entries, hoeffding
 from noregret.transforms.front import Front
@@ -789,8 +791,15 @@ def test_entries_of_cut_rows_are_theirs_alone():
         assert len(indices) == (4 if repeated else len(data))
 
 
+@pytest.mark.parametrize("steps", [[], [nr.RandomFourier(D=3)], [nr.RandomBinning(P=3)]])
+def test_no_rows_have_no_answers(steps):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0]})
+    p = nr.pipeline(*steps, nr.PA1()).partial_fit(frame, [0, 1])
+    assert p.predict(frame[:0]).shape == (0,)
+
+
 def test_features_have_no_names():
     rows = [{"a": 1.0, "b": 2.0}, {"a": 0.5}]
     p = nr.pipeline(nr.RandomFourier(D=3), nr.PA1()).partial_fit(rows, ["x", "y"])
     assert p.front.names is None
-    assert random_features.RandomFourier is nr.RandomFourier
+    assert [naming(p.front, p.learner._m)(j) for j in range(3)] == ["0", "1", "2"]

@@ -34,6 +34,8 @@ class Front:
     def __init__(self, table: Table | None = None, maps: Sequence[Any] = ()) -> None:
         self.table = table
         self.maps: tuple[Map, ...] = tuple(maps)
+        own = [i for i, m in enumerate(self.maps) if isinstance(m, FeatureMap)]
+        self._wide = own[0] if own else len(self.maps)  # where the maps begin that make features of their own
         self.width: int | None = None  # of dense rows
         self._undo: Undo | None = None
 
@@ -93,17 +95,11 @@ class Front:
             raise
         return rows
 
-    @property
-    def _wide(self) -> int:
-        """Where the maps begin that make features of their own."""
-        return next((i for i, m in enumerate(self.maps) if isinstance(m, FeatureMap)), len(self.maps))
-
     def pieces(self, rows: Rows) -> list[tuple[int, int]]:
         """Return the runs of scaled rows to map at once, so that memory does not grow with them."""
-        wide = self.maps[self._wide :]
-        stored = max((m.stored for m in wide if isinstance(m, FeatureMap)), default=0)
-        size = max(1, ROOM // stored) if stored else rows.n
-        return [(a, min(a + size, rows.n)) for a in range(0, rows.n, size)]
+        stored = max((m.stored for m in self.maps[self._wide :] if isinstance(m, FeatureMap)), default=0)
+        size = max(1, ROOM // stored if stored else rows.n)
+        return [(a, min(a + size, rows.n)) for a in range(0, max(rows.n, 1), size)]
 
     def _numbered(self, data: Any, learn: bool) -> tuple[Rows, np.ndarray | None]:
         """Return rows of numbered features, before the maps; and of a table, which entries are made of numbers."""
