@@ -113,11 +113,6 @@ class Front:
             raise TypeError(f"expected rows of numbers, got {about(data)}: a Table makes features of named columns")
         return self.table.encoded(data, learn)
 
-    def row(self, x: Mapping[Any, Any], learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers and values of one example."""
-        _, numbers, values = self.rows([x], learn).arrays
-        return numbers, values
-
     def back(self) -> None:
         """Forget what was learned from the last batch: for a learner that refuses it."""
         if self._undo is not None:
