@@ -24,6 +24,7 @@ NAMES = (
     "nothing_to_tune",
     "text_errors",
     "least_squares",
+    "random_features",
 )
 RESULTS = Path(__file__).parent / "results"
 

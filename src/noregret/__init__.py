@@ -37,6 +37,7 @@ _NAMES = {
     "evaluation.report": "Report",
     "evaluation.study": "compare evaluate sweep",
     "evaluation.training": "train",
+    "parts.kernels": "Cauchy Laplacian Linear Polynomial RBF Sigmoid",
     "parts.projections": "HalfSpace",
     "registry": "algorithms learner",
     "core.batch": "BadRow",
@@ -45,7 +46,9 @@ _NAMES = {
     "tasks.one_class": "OneClass",
     "tasks.regression": "Regressor",
     "tasks.sampling": "SelectiveSampler",
+    "transforms.nystroem": "Nystroem",
     "transforms.pipeline": "Category Cross Hash Ignore Number Pipeline Text pipeline",
+    "transforms.random_features": "RandomBinning RandomFourier",
     "transforms.scale": "Normalize Scale",
     "transforms.table": "Table",
 }

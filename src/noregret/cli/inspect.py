@@ -143,7 +143,9 @@ def weights(learner: Any, front: Any, m: Any, top: int) -> dict[str, Any]:
 def naming(front: Any, m: Any) -> Any:
     """Return a function that names a feature by its place."""
     features = m.features
-    if front is not None and front.table is not None and features.kind != "hashed":
+    if front is not None and front.outputs is not None:
+        known = []
+    elif front is not None and front.table is not None and features.kind != "hashed":
         known = front.table.feature_names
     elif features.kind != "hashed":
         known = list(features.names or [])

@@ -121,8 +121,13 @@ def decode(v: Any, parts: Parts) -> Any:
     return v
 
 
-def known_parts(cls: Any) -> Parts:
-    """Return the parts a file of this learner may hold, by name: those of noregret.parts and those its Params choose from."""
+def options(given: Mapping[str, Any], what: str, parts: Parts) -> dict[str, Any]:
+    """Return settings by name as JSON."""
+    return {k: encode(v, f"{what} {k!r}", parts) for k, v in given.items()}
+
+
+def library_parts() -> Parts:
+    """Return the parts of noregret.parts, by name."""
     from .. import parts
 
     found: Parts = {}
@@ -130,6 +135,12 @@ def known_parts(cls: Any) -> Parts:
         module = importlib.import_module(f"{parts.__name__}.{info.name}")
         own = (c for c in vars(module).values() if isinstance(c, type) and c.__module__ == module.__name__)
         found |= {c.__name__: c for c in own if issubclass(c, tuple)}
+    return found
+
+
+def known_parts(cls: Any) -> Parts:
+    """Return the parts a file of this learner may hold, by name: those of noregret.parts and those its Params choose from."""
+    found = library_parts()
     for hint in get_type_hints(cls.Params, include_extras=True).values():
         for mark in getattr(hint, "__metadata__", ()):
             if isinstance(mark, Choice):
@@ -180,14 +191,10 @@ def pack(learner: Learner) -> tuple[dict[str, Any], Tensors]:
     if "name" not in cls.__dict__:
         raise TypeError(f"{cls.__name__} is not in the registry, so no file could name it: give the class a `name` of its own")
     parts = known_parts(cls)
-
-    def options(given: Mapping[str, Any], what: str) -> dict[str, Any]:
-        return {k: encode(v, f"{what} {k!r}", parts) for k, v in given.items()}
-
-    params = options(learner.get_params(), "parameter")
+    params = options(learner.get_params(), "parameter", parts)
     fitted = {k: v for k, v in learner.__dict__.items() if k.endswith("_") and k not in cls.defaults}
     meta: dict[str, Any] = {"format": FORMAT, "noregret": __version__, "learner": cls.name, "params": params, "model": None}
-    meta["fitted"] = options(fitted, "attribute")
+    meta["fitted"] = options(fitted, "attribute", parts)
     tensors: Tensors = {}
     m: Any = learner.__dict__.get("_m")
     if m is None:
@@ -195,7 +202,7 @@ def pack(learner: Learner) -> tuple[dict[str, Any], Tensors]:
     features, labels = m.features, m.labels
     table = {k: getattr(features, k, None) for k in ("kind", "width", "bits", "bias", "count")}
     meta["model"] = {"features": table, "labels": None, "many": m.many, "dims": {k: int(n) for k, n in m.dims.items()}}
-    given = options(m.given, "parameter")  # those in force: the learner's attributes may have been set since
+    given = options(m.given, "parameter", parts)  # those in force: the learner's attributes may have been set since
     meta["model"]["given"] = {k: v for k, v in given.items() if json.dumps(v) != json.dumps(params[k])}
     if labels is not None:
         values = [encode(v, f"label {v!r}", {}) for v in labels.values]

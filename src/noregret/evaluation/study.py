@@ -14,6 +14,7 @@ from ..core.learner import Learner
 from ..registry import learner as by_name
 from ..streams.stream import Stream, stream
 from ..text import plural
+from ..transforms.front import Front
 from ..transforms.pipeline import Pipeline
 from . import splits
 from .passes import Pass, Watch, parts, run_pass
@@ -108,6 +109,7 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     """Let several learners take the same stream, read once; return the report, with the best first.
 
     `models` are names, names with settings ("pa1:C=0.1"), or learners (clones of which learn); by default a dozen for the task.
+    They may be pipelines, if all have the same steps before the learner: features are made once for all.
 
     Options: `window` (rows of a sliding window), `fading` (factor of faded averages), `delay` (labels come so many rows later, or
     so much later by the `time` column), `drift` ("adwin", "ddm", "eddm", "page_hinkley"), `on_drift` ("none", "reset",
@@ -123,14 +125,16 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     (2, 'pa1 C=0.1')
     """
     plan = Plan(options)
+    given = [made(m) for m in ([models] if isinstance(models, (str, Learner, Pipeline)) else models or [])]
+    if (front := shared_front(given)) is not None:
+        plan.source["front"] = front
     opened = stream(source, y, **plan.source)
     if models is None:
         task, plan.notes = task_of(opened)
-        models = DOZEN[task]
-    found = [made(m) for m in ([models] if isinstance(models, (str, Learner)) else models)]
-    if not found:
+        given = [made(m) for m in DOZEN[task]]
+    if not given:
         raise ValueError("there are no learners to compare")
-    learners = [bare(m).clone() for m in found]
+    learners = [(m.learner if isinstance(m, Pipeline) else m).clone() for m in given]
     one_task(learners)
     titles = distinct_titles(learners)
     runs = [Run(m, title, plan.settings) for m, title in zip(learners, titles, strict=True)]
@@ -179,6 +183,15 @@ def saved_passes(report: Report) -> dict[str, float]:
 def listed(value: Any) -> list[Any]:
     """Return the values of one parameter of a grid."""
     return list(value) if isinstance(value, (list, tuple, range, np.ndarray)) else [value]
+
+
+def shared_front(models: Sequence[Learner | Pipeline]) -> Front | None:
+    """Return a new front with the steps that all of these pipelines begin with; None for learners alone."""
+    fronts = {repr(m.steps[:-1]) if isinstance(m, Pipeline) else "[]": m for m in models}
+    if len(fronts) > 1:
+        raise TypeError(f"models that are compared share their features: expected the same steps in all, got {', '.join(fronts)}")
+    model = next(iter(fronts.values()), None)
+    return model.front.fresh() if isinstance(model, Pipeline) else None
 
 
 def bare(model: Learner | Pipeline) -> Learner:

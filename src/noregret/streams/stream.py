@@ -58,7 +58,7 @@ class Stream:
 
     def features(self, rows: Rows, bias: bool) -> Features:
         """Return the table of features of a model that begins with these rows."""
-        if self.front is not None and self.front.table is not None:
+        if self.front is not None and (self.front.table is not None or self.front.outputs is not None):
             return self.front.features(bias)
         if self.reader.hash_bits is not None:
             return Hashed(self.reader.hash_bits, bias)

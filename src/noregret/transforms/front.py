@@ -11,9 +11,13 @@ from ..core.batch import Batch
 from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
 from ..core.labels import Coded
+from ..core.model_file import decode, library_parts, options
+from .feature_map import FeatureMap
+from .maps import MAPS, Map
 from .pull import pulled
-from .scale import MAPS, Map
 from .table import Mark, Table
+
+ROOM = 1 << 19  # numbers in the features of a piece: 4 MB, which caches hold
 
 
 class Undo(NamedTuple):
@@ -30,6 +34,8 @@ class Front:
     def __init__(self, table: Table | None = None, maps: Sequence[Any] = ()) -> None:
         self.table = table
         self.maps: tuple[Map, ...] = tuple(maps)
+        own = [i for i, m in enumerate(self.maps) if isinstance(m, FeatureMap)]
+        self._wide = own[0] if own else len(self.maps)  # where the maps begin that make features of their own
         self.width: int | None = None  # of dense rows
         self._undo: Undo | None = None
 
@@ -42,18 +48,28 @@ class Front:
             raise TypeError(
                 f"expected {'a table with named columns' if self.table is not None else 'rows of numbers'}, got {about(data)}"
             )
+        return self.filled(batch, learn)._replace(data=self.rows(data, learn))
+
+    def filled(self, batch: Batch, learn: bool) -> Batch:
+        """Return a batch of a record batch with y, c, ids and times filled from its columns."""
+        assert self.table is not None
+        data = batch.data
         given = pulled(self.table, data, learn and batch.y is None)
         extra = {k: v if getattr(batch, k) is None else getattr(batch, k) for k, v in given.items()}
         if learn and extra["y"] is not None and count(extra["y"]) != data.num_rows:
             raise ValueError(f"expected a target for each of {data.num_rows} rows, got {count(extra['y'])}")
-        return batch._replace(data=self.rows(data, learn), **extra)
+        return batch._replace(**extra)
 
     def rows(self, data: Any, learn: bool) -> Rows:
         """Return the rows of a record batch, of a list of dicts, or of Rows."""
+        return self.mapped(self.scaled(data, learn), learn)
+
+    def scaled(self, data: Any, learn: bool) -> Rows:
+        """Return rows whose features are still those of the table or the columns: the first half of `rows`."""
         undo = Undo(None if self.table is None else self.table.mark(), [], self.width)
         try:
             rows, measured = self._numbered(data, learn)
-            for m in self.maps:
+            for m in self.maps[: self._wide]:
                 if learn:
                     undo.maps.append((m, m.mark(rows)))
                 rows = m.rows(rows, learn, measured)
@@ -62,6 +78,28 @@ class Front:
             raise
         self._undo = undo if learn else self._undo
         return rows
+
+    def mapped(self, rows: Rows, learn: bool) -> Rows:
+        """Return the features that maps make of scaled rows: all of them, or one piece after the other.
+
+        The first piece says what to go back to.
+        """
+        try:
+            for m in self.maps[self._wide :]:
+                if learn and self._undo is not None and all(m is not marked for marked, _ in self._undo.maps):
+                    self._undo.maps.append((m, m.mark(rows)))
+                rows = m.rows(rows, learn)
+        except BaseException:
+            if learn:
+                self.back()
+            raise
+        return rows
+
+    def pieces(self, rows: Rows) -> list[tuple[int, int]]:
+        """Return the runs of scaled rows to map at once, so that memory does not grow with them."""
+        stored = max((m.stored for m in self.maps[self._wide :] if isinstance(m, FeatureMap)), default=0)
+        size = max(1, ROOM // stored if stored else rows.n)
+        return [(a, min(a + size, rows.n)) for a in range(0, max(rows.n, 1), size)]
 
     def _numbered(self, data: Any, learn: bool) -> tuple[Rows, np.ndarray | None]:
         """Return rows of numbered features, before the maps; and of a table, which entries are made of numbers."""
@@ -74,11 +112,6 @@ class Front:
         if self.table is None:
             raise TypeError(f"expected rows of numbers, got {about(data)}: a Table makes features of named columns")
         return self.table.encoded(data, learn)
-
-    def row(self, x: Mapping[Any, Any], learn: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers and values of one example."""
-        _, numbers, values = self.rows([x], learn).arrays
-        return numbers, values
 
     def back(self) -> None:
         """Forget what was learned from the last batch: for a learner that refuses it."""
@@ -96,14 +129,23 @@ class Front:
     # ---- features ------------------------------------------------------------------------------------------------------
     def features(self, bias: bool) -> Features:
         """Return the table of features of a model that begins behind this front."""
+        if self.outputs is not None:
+            return Columns(self.outputs, bias)
         if self.table is not None and self.table.hash_bits is not None:
             return Hashed(self.table.hash_bits, bias)
         return Numbers(bias) if self.table is not None or self.width is None else Columns(self.width, bias)
 
     @property
+    def outputs(self) -> int | None:
+        """Features that go out where a map makes its own; None where they are those of the table or the rows."""
+        return next((m.outputs for m in reversed(self.maps) if isinstance(m, FeatureMap)), None)
+
+    @property
     def names(self) -> list[str] | None:
         """Names of the features by number; None where they have none, or are hashed."""
-        return None if self.table is None or self.table.hash_bits is not None else self.table.feature_names
+        if self.table is None or self.table.hash_bits is not None or self.outputs is not None:
+            return None
+        return self.table.feature_names
 
     # ---- copies, files -------------------------------------------------------------------------------------------------
     def fresh(self) -> Front:
@@ -117,13 +159,15 @@ class Front:
         numbers = None if self.table is None or other.table is None else self.table.merge(other.table)
         for mine, theirs in zip(self.maps, other.maps, strict=True):
             mine.merge(theirs, numbers)  # type: ignore[arg-type]
+            numbers = None if isinstance(mine, FeatureMap) else numbers
         self.width = other.width if self.width is None else self.width
         return numbers
 
     def meta(self) -> dict[str, Any]:
         """Return everything that is not an array, as JSON values."""
         kinds = {cls: name for name, cls in MAPS.items()}
-        maps = [{"kind": kinds[type(m)], "settings": m.get_params()} for m in self.maps]
+        parts = library_parts()
+        maps = [{"kind": kinds[type(m)], "settings": options(m.get_params(), "setting", parts)} for m in self.maps]
         return {"table": None if self.table is None else self.table.meta(), "maps": maps, "width": self.width}
 
     def tensors(self) -> dict[str, np.ndarray]:
@@ -141,11 +185,11 @@ class Front:
             return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
 
         table = None if meta["table"] is None else Table.restored(meta["table"], under("table."))
-        maps = []
+        maps, parts = [], library_parts()
         for i, said in enumerate(meta["maps"]):
             if said["kind"] not in MAPS:
                 raise ValueError(f"expected one of the steps {', '.join(MAPS)}, found {said['kind']!r}")
-            m = MAPS[said["kind"]](**said["settings"])
+            m = MAPS[said["kind"]](**{k: decode(v, parts) for k, v in said["settings"].items()})
             m.restore(under(f"maps.{i}."))
             maps.append(m)
         front = cls(table, maps)

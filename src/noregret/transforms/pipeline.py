@@ -15,17 +15,20 @@ from ..core.labels import Coded
 from ..core.learner import Learner, Progress, not_learned
 from ..tasks.classification import Classifier, widest
 from .cells import is_frame, record_of
+from .feature_map import Approximation, FeatureMap
 from .front import Front
+from .maps import Map
 from .pull import pulled
 from .roles import Category, Cross, Hash, Ignore, Number, Part, Text
-from .scale import Normalize, Scale
 from .table import Table, plain
 
 __all__ = ["Category", "Cross", "Hash", "Ignore", "Number", "Pipeline", "Text", "pipeline"]
 
 
 def pipeline(*steps: Any) -> Pipeline:
-    """Return a pipeline: a Table or parts of one (Text, Category, Cross, Hash, ...), Scale, Normalize, and last a learner.
+    """Return a pipeline: a Table or parts of one (Text, Category, Cross, Hash, ...), maps of rows, and last a learner.
+
+    Maps are Scale, Normalize, and those to the features of a kernel: RandomFourier, RandomBinning, Nystroem.
 
     Parts are folded into one Table. The result is a learner: it learns, answers, saves and merges as one.
 
@@ -65,8 +68,11 @@ class Pipeline:
         if not steps or not isinstance(steps[-1], Learner):
             raise TypeError("the last step of a pipeline must be a learner, such as PA1()")
         for i, step in enumerate(steps[:-1]):
-            if not isinstance(step, (Table, Scale, Normalize)):
-                raise TypeError(f"step {i} must be a Table (or a part of one), Scale or Normalize, got {step!r}")
+            if not isinstance(step, Table | Map):
+                raise TypeError(
+                    f"step {i} must be a Table (or a part of one), Scale, Normalize, RandomFourier, RandomBinning or Nystroem, "
+                    f"got {step!r}"
+                )
             if isinstance(step, Table) and i > 0:
                 raise TypeError("a pipeline has one Table, as its first step")
 
@@ -74,7 +80,10 @@ class Pipeline:
     def of(cls, front: Front, learner: Learner) -> Self:
         """Return a pipeline that goes on with a front and a learner as they are."""
         m = learner.__dict__.get("_m")
-        if m is not None and front.table is not None and front.table.hash_bits != getattr(m.features, "bits", None):
+        if m is not None and front.outputs is not None:
+            if front.outputs != m.features.width:
+                raise ValueError(f"expected a learner of {front.outputs} features, those of {front!r}, found {m.features.width}")
+        elif m is not None and front.table is not None and front.table.hash_bits != getattr(m.features, "bits", None):
             raise ValueError(f"expected the features of {front.table!r}, found a learner of {m.features.kind}")
         table = [] if front.table is None else [front.table.fresh()]
         made = cls([*table, *(m.fresh() for m in front.maps), learner])
@@ -92,7 +101,7 @@ class Pipeline:
         """What stands before the learner."""
         if self._front is None:
             table = self.steps[0].fresh() if isinstance(self.steps[0], Table) else None
-            self._front = Front(table, [s.fresh() for s in self.steps[:-1] if isinstance(s, (Scale, Normalize))])
+            self._front = Front(table, [s.fresh() for s in self.steps[:-1] if isinstance(s, Map)])
         return self._front
 
     # ---- rows ----------------------------------------------------------------------------------------------------------
@@ -110,18 +119,16 @@ class Pipeline:
         return inputs.rows(X, "float64")
 
     def _given(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Any, np.ndarray | None]:
-        """Return rows to learn from, targets and weights; those not given come from the columns of the table."""
+        """Return scaled rows to learn from, targets and weights; those not given come from the columns of the table."""
         data = self._data(X)
         if isinstance(data, list):
             y, sample_weight = self._from_dicts(data, y, sample_weight)
         n = len(data) if isinstance(data, list) else data.n if isinstance(data, Rows) else data.num_rows
         c = inputs.sample_weights(sample_weight, n)
-        if isinstance(data, (list, Rows)):
-            return self.front.rows(data, True), y, c
-        if y is not None:  # a column named as the target is left out, whether it is there or not
-            return self.front.rows(data, True), y, c
-        batch = self.front.batch(Batch(data, None, c, None, None, {}), True)
-        return batch.data, batch.y, batch.c
+        if isinstance(data, (list, Rows)) or y is not None:  # the target column is left out, whether it is there or not
+            return self.front.scaled(data, True), y, c
+        batch = self.front.filled(Batch(data, None, c, None, None, {}), True)
+        return self.front.scaled(data, True), batch.y, batch.c
 
     def _from_dicts(self, data: list[Any], y: Any, sample_weight: Any) -> tuple[Any, Any]:
         """Return targets and weights, from the dicts where they are not given."""
@@ -135,7 +142,29 @@ class Pipeline:
             raise ValueError(f"an example has no {e}, the target or weight; pass y, or put it into every dict") from None
         return y, sample_weight
 
-    def _learn(self, rows: Rows, y: Any, c: np.ndarray | None, classes: Any = None) -> list[Progress]:
+    def _learn(self, rows: Rows, y: Any, c: np.ndarray | None, classes: Any = None, learn: bool = True) -> list[Progress]:
+        """Map scaled rows and hand them to the learner; if it refuses any, all is as before."""
+        pieces = self.front.pieces(rows)
+        if len(pieces) < 2:
+            return self._hand(self.front.mapped(rows, learn), y, c, classes)
+        before, done = copy.deepcopy(self.learner.__dict__), []
+        try:
+            if not isinstance(self.learner, Classifier):
+                y = self.learner._targets(y, rows.n)
+            elif not isinstance(y, Coded):
+                y = inputs.targets(y, rows.n, numeric=False)
+            for a, b in pieces:
+                part = slice(a, b)
+                some = y._replace(codes=y.codes[part]) if isinstance(y, Coded) else y[part]
+                done += self._hand(self.front.mapped(rows.cut(a, b), learn), some, None if c is None else c[part], classes)
+        except BaseException:
+            self.learner.__dict__.clear()
+            self.learner.__dict__.update(before)
+            self.front.back()
+            raise
+        return done
+
+    def _hand(self, rows: Rows, y: Any, c: np.ndarray | None, classes: Any = None) -> list[Progress]:
         """Hand rows to the learner; if it refuses them, the front goes back too."""
         learner: Any = self.learner
         began = "_m" in learner.__dict__
@@ -185,9 +214,9 @@ class Pipeline:
             rng = np.random.default_rng(learner.seed)
             for epoch in range(epochs):
                 if epoch == 1:
-                    rows = self.front.rows(self._data(X), False)
+                    rows = self.front.scaled(self._data(X), False)
                 order = rng.permutation(rows.n) if learner.shuffle else None
-                self._learn(*(rows, y, c) if order is None else shuffled(rows, y, c, order))
+                self._learn(*(rows, y, c) if order is None else shuffled(rows, y, c, order), learn=epoch == 0)
         except BaseException:
             self.learner.__dict__.pop("_m", None)
             self._front = kept[1]
@@ -201,17 +230,18 @@ class Pipeline:
         rows, targets, c = self._given(
             [x] if isinstance(x, Mapping) else [np.ravel(x)], None if y is None else [y], None if w == 1.0 else w
         )
+        rows = self.front.mapped(rows, True)
         try:
             said = self._said(rows)
         except BaseException:
             self.front.back()
             raise
-        self._learn(rows, targets, c)
+        self._hand(rows, targets, c)
         return said
 
     def predict_one(self, x: Any) -> Any:
         """Return the prediction for one example; before anything is learned, that of the start (None without labels)."""
-        return self._said(self._rows([x] if isinstance(x, Mapping) else [np.ravel(x)]))
+        return self._said(self.front.rows(self._data([x] if isinstance(x, Mapping) else [np.ravel(x)]), False))
 
     def _said(self, rows: Rows) -> Any:
         """Return the answer to one row."""
@@ -223,13 +253,12 @@ class Pipeline:
         return learner._said(m, m.score(learner._place(m, rows, grow=False))[0])
 
     # ---- answering -------------------------------------------------------------------------------------------------------
-    def _rows(self, X: Any) -> Rows:
-        """Return rows to answer; nothing changes."""
-        return self.front.rows(self._data(X), False)
-
     def _scores(self, X: Any) -> np.ndarray:
+        """Return the scores of rows; nothing changes."""
         self._model()
-        return self.learner._score_rows(self._rows(X))
+        rows, front = self.front.scaled(self._data(X), False), self.front
+        found = [self.learner._score_rows(front.mapped(rows.cut(a, b), False)) for a, b in front.pieces(rows)]
+        return np.concatenate(found) if len(found) > 1 else found[0]
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for each row."""
@@ -249,7 +278,9 @@ class Pipeline:
         """Return the accuracy, or R^2 for a regression; y not given is the target column of the table."""
         if y is None:
             y = self._target(X)
-        return float(type(self.learner).score(_Answers(self.predict(X)), X, y, sample_weight))  # type: ignore[attr-defined]
+        said, learner = self.predict(X), copy.copy(self.learner)
+        learner.__dict__["predict"] = lambda X: said  # how well these answer is for the learner to say
+        return float(learner.score(X, y, sample_weight))
 
     def _target(self, X: Any) -> Any:
         """Return the targets in the columns of a frame or in dicts."""
@@ -260,6 +291,13 @@ class Pipeline:
             return np.array(self._from_dicts(data, None, None)[0])
         y = pulled(table, data, True)["y"]
         return np.array(y.values, object)[y.codes] if isinstance(y, Coded) else y
+
+    def approximation_error(self, X: Any, pairs: int = 1000, delta: float = 0.05, seed: int = 0) -> Approximation:
+        """Return how far z(x).z(y) is from the kernel of the first RandomFourier, RandomBinning or Nystroem on pairs of rows."""
+        found = next((m for m in self.front.maps if isinstance(m, FeatureMap)), None)
+        if found is None:
+            raise ValueError("expected a step that approximates a kernel, such as RandomFourier(); there is none in this pipeline")
+        return found.approximation_error(self.front.scaled(self._data(X), False), pairs, delta, seed)
 
     # ---- as a whole ------------------------------------------------------------------------------------------------------
     def reset(self) -> Self:
@@ -364,16 +402,6 @@ class Pipeline:
 
     def __sklearn_tags__(self) -> Any:
         return self.learner.__sklearn_tags__()
-
-
-class _Answers:
-    """Predictions that are made already, for the `score` of a learner's class."""
-
-    def __init__(self, said: np.ndarray) -> None:
-        self.said = said
-
-    def predict(self, X: Any) -> np.ndarray:
-        return self.said
 
 
 def is_dicts(X: Any) -> bool:

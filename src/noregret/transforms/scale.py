@@ -7,7 +7,7 @@ same bits. Only stored entries of sparse rows are touched: what is not stored st
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -245,7 +245,3 @@ class Normalize(Step):
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Nothing to go on from."""
-
-
-Map = Scale | Normalize
-MAPS: dict[str, Any] = {"scale": Scale, "normalize": Normalize}

@@ -6,6 +6,8 @@ import copy
 import inspect
 from typing import Any, Self
 
+from ..core.learner import same
+
 
 class Step:
     """A part of a pipeline. Its settings are the arguments of its constructor, kept under the same names."""
@@ -34,5 +36,5 @@ class Step:
 
     def __repr__(self) -> str:
         given = self.settings()
-        changed = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items() if v != given[k])
+        changed = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items() if not same(v, given[k]))
         return f"{type(self).__name__}({changed})"
