@@ -129,6 +129,8 @@ def weights(learner: Any, front: Any, m: Any, top: int) -> dict[str, Any]:
     intercept = np.ravel(getattr(learner, "intercept_", 0.0))
     surety = getattr(learner, "confidence_of_weights", None)
     sure = None if surety is None else np.atleast_2d(surety())
+    from ..evaluation.selection import naming
+
     names = naming(front, m)
     found = []
     for k, label in enumerate(learner.classes_.tolist() if len(coef) > 1 else [None]):
@@ -138,31 +140,6 @@ def weights(learner: Any, front: Any, m: Any, top: int) -> dict[str, Any]:
             rows = [{**row, "confidence": float(sure[k, j])} for row, j in zip(rows, best, strict=True)]
         found.append({"class": label, "intercept": float(intercept[k]), "top": rows})
     return {"nonzeros": int(np.count_nonzero(coef)), "weights": found}
-
-
-def naming(front: Any, m: Any) -> Any:
-    """Return a function that names a feature by its place."""
-    features = m.features
-    if front is not None and front.outputs is not None:
-        known = []
-    elif front is not None and front.table is not None and features.kind != "hashed":
-        known = front.table.feature_names
-    elif features.kind != "hashed":
-        known = list(features.names or [])
-    else:
-        return hashed_names(front, features)
-    return lambda j: str(known[j]) if j < len(known) else str(j)
-
-
-def hashed_names(front: Any, features: Any) -> Any:
-    """Return a function that names what was folded into a place, as far as it is remembered."""
-    from ..core.hashing import hash_name
-
-    names = front.table.feature_names if front is not None and front.table is not None else list(features.names)
-    places: dict[int, list[str]] = {}
-    for name in names:
-        places.setdefault(hash_name(name) & ((1 << features.bits) - 1), []).append(str(name))
-    return lambda j: " or ".join(places.get(j, [f"#{j}"]))
 
 
 # ---- in words --------------------------------------------------------------------------------------------------------

@@ -198,6 +198,12 @@ watching_options, WATCHING = group(
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         help="Of --ask confidence: larger asks for more.  [default: 0.5]",
     ),
+    one(
+        "--features",
+        metavar="N",
+        type=click.IntRange(1),
+        help="Tell the N largest features in use, since when, and with --permutations in how many of the orders.",
+    ),
     one("--holdout", metavar="SOURCE", help="Another source, answered at the end without learning."),
     one(
         "--regret/--no-regret",

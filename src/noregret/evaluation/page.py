@@ -39,6 +39,7 @@ def page(report: Report) -> str:
         sweep(rows),
         regret(rows, chosen),
         pools(rows),
+        features(rows),
         curves(report, rows),
         confusion(rows),
         settings(rows),
@@ -254,6 +255,21 @@ def pools(rows: Sequence[Learner]) -> str:
     return section("pool", "Who is believed: the learners of the pool, and their weights at the end", *tables) if tables else ""
 
 
+def features(rows: Sequence[Learner]) -> str:
+    """Return the features that are in use."""
+    tables = []
+    for row in rows:
+        if row.get("features"):
+            head, cells = summary.feature_rows(row)
+            body = "".join(
+                f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(c)}</td>' for c in rest)}</tr>" for name, *rest in cells
+            )
+            top = "".join(f"<th>{escape(h)}</th>" for h in head)
+            told = f"<p>{escape(summary.feature_words(row))}</p>"
+            tables.append(f'{told}<table class="figures"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>')
+    return section("features", "Features in use", *tables) if tables else ""
+
+
 def curves(report: Report, rows: Sequence[Learner]) -> str:
     """Return the place of the learning curves, and what the marks of drift mean."""
     if not summary.measures(rows):
@@ -276,7 +292,12 @@ def sweep_view(rows: Sequence[Learner]) -> dict[str, Any] | None:
     for label, points in found.lines:
         columns = {m.key: [summary.figure(row, m.key, loss) for _, row in points] for m in able}
         lines.append({"label": label, "x": [x for x, _ in points], **columns})
-    return {"name": found.name, "log": found.log, "measures": [m._asdict() for m in able], "lines": lines}
+    shown = summary.frontier(rows)
+    best = summary.best_of_frontier(shown)
+    edge = {"x": [n for n, _, _ in best], "y": [e for _, e, _ in best], "labels": [row["label"] for _, _, row in best]}
+    least = {n: e for n, e, _ in reversed(shown)}  # of several with the same number of weights
+    size = {"all": {"x": sorted(least), "y": [least[n] for n in sorted(least)]}, "best": edge} if shown else None
+    return {"name": found.name, "log": found.log, "measures": [m._asdict() for m in able], "lines": lines, "frontier": size}
 
 
 def sweep(rows: Sequence[Learner]) -> str:
@@ -284,8 +305,13 @@ def sweep(rows: Sequence[Learner]) -> str:
     view = sweep_view(rows)
     if view is None:
         return ""
+    told = "Each setting is a point; the line joins those of which no other has both fewer weights and less error."
     return section(
-        "sweep", f"By {view['name']}", f'<div class="controls">{switch("sweep-what", "Figure")}</div>', chart("sweep-chart")
+        "sweep",
+        f"By {view['name']}",
+        f'<div class="controls">{switch("sweep-what", "Figure")}</div>',
+        chart("sweep-chart"),
+        chart("frontier-chart", "Error and size", told) if view["frontier"] else "",
     )
 
 

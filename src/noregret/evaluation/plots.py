@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..text import amount
 from . import summary
 from .palette import DASHES, LIGHT, LIGHT_PAPER
 from .summary import Learner, words
@@ -46,6 +47,8 @@ def kinds(rows: Sequence[Learner]) -> dict[str, Callable[..., None]]:
         found["regrets"] = regrets
     if summary.swept(rows) and summary.sweep_measures(rows):
         found["sweep"] = sweep
+    if summary.frontier(rows):
+        found["frontier"] = frontier
     return found
 
 
@@ -165,6 +168,23 @@ def sweep(figure: Any, report: Report, rows: Sequence[Learner], _: Learner) -> N
         value = summary.figure(row, measure.key, loss)
         axes.plot([x], [value], "o", markersize=13, markerfacecolor="none", color=LIGHT_PAPER["ink"], label="best")
     axes.set_title(f"{measure.title.capitalize()} of {plain_text(str(rows[0]['model']))} by {plain_text(found.name)}", loc="left")
+    legend(figure, axes)
+
+
+def frontier(figure: Any, report: Report, rows: Sequence[Learner], _: Learner) -> None:
+    """Draw the error against the number of weights that are not 0, and the settings that no other beats in both."""
+    points, swept = summary.frontier(rows), summary.swept(rows)
+    assert swept is not None  # kinds() has seen it
+    shares = rows[0]["error"] is not None
+    axes = new_axes(figure.subplots(), "non-zero weights", "error" if shares else "loss", percent=shares)
+    axes.set_xscale("symlog")
+    best = summary.best_of_frontier(points)
+    line(axes, [n for n, _, _ in best], [e for _, e, _ in best], 0, "no other has fewer weights and less error", bold=True)
+    axes.plot([n for n, _, _ in points], [e for _, e, _ in points], "o", color=LIGHT_PAPER["soft"], markersize=4, label="settings")
+    for n, e, row in best:
+        said = f"{swept.name.rstrip('_')} {amount(row['params'][swept.name])}"
+        axes.annotate(plain_text(said), (n, e), textcoords="offset points", xytext=(4, 5), fontsize=7, color=LIGHT_PAPER["soft"])
+    axes.set_title(f"Error and size of {plain_text(str(rows[0]['model']))}", loc="left")
     legend(figure, axes)
 
 

@@ -25,6 +25,7 @@ from .drift import detector
 from .figures import ClassFigures, RealFigures
 from .novelty import NoveltyFigures, marks
 from .regret import loss_of, pool_report
+from .selection import Selection
 
 ACTIONS = ("none", "reset", "reset-rate")
 UPWARD = {"adwin": {"side": "up"}}  # that the loss falls is learning, not drift
@@ -42,6 +43,7 @@ class Settings:
     ask: str | None = None  # rule of a SelectiveSampler: which labels are asked for
     ask_b: float = 1.0
     ask_kappa: float = 0.5
+    features: int = 0  # how many of those in use are told by name; 0: none is looked at
 
     def __post_init__(self) -> None:
         if self.on_drift not in ACTIONS:
@@ -85,6 +87,7 @@ class Run:
         if settings.ask is not None:
             chooses: Any = learner
             self.sampler = SelectiveSampler(chooses, rule=settings.ask, b=settings.ask_b, kappa=settings.ask_kappa)
+        self.selection = Selection(settings.features) if settings.features else None
         self.labels: Labels | None = None  # those of the learner and of the rows answered, for delayed labels
 
     # ---- taking rows -------------------------------------------------------------------------------------------------
@@ -227,6 +230,8 @@ class Run:
         """Note a point of the curves."""
         nonzeros, vectors, _ = sizes(self.learner)
         m = self.learner.__dict__.get("_m")
+        if self.selection is not None and m is not None:
+            self.selection.mark(self.learner, self.examples)
         now = self.figures.now()
         self.points.append(
             {

@@ -103,6 +103,9 @@ def permuted(
         rounds.append([{} if run.failed else run.result() for run in again])
         for run, other in zip(runs, again, strict=True):
             run.failed, run.learner = other.failed, other.learner
+            if other.selection is not None and run.selection is not None and not other.failed:
+                run.selection.since = other.selection.since
+                run.selection.orders.append(other.selection.chosen)
     if len(rounds) < 2:
         raise KeyboardInterrupt
     if found.stopped:

@@ -36,7 +36,7 @@ DOZEN = {
 }  # fmt: skip
 START = {"classification": "auto", "regression": "nag_regressor"}  # for whoever names no learner
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
-WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa")
+WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features")
 DOUBTFUL = 10  # so many may be amounts all the same
 FEW = 50  # different whole numbers in the first rows that are still taken for classes
 
@@ -114,10 +114,11 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     Options: `window` (rows of a sliding window), `fading` (factor of faded averages), `delay` (labels come so many rows later, or
     so much later by the `time` column), `drift` ("adwin", "ddm", "eddm", "page_hinkley"), `on_drift` ("none", "reset",
     "reset-rate"), `ask` (learn only from labels that are asked for, by the rule "margin", "second_order" or "confidence" of
-    SelectiveSampler, with its `ask_b` and `ask_kappa`), `holdout` (another source, answered at the end without learning), `regret`
-    (True, False, or None: when that is quick), `regret_radius` and `regret_tolerance` of the comparator, `permutations` and `seed`,
-    `limit` (rows), `sort` (the figure that decides), `stop` (asked again and again; when it returns True, the report is of the rows
-    so far). All others are options of `stream`.
+    SelectiveSampler, with its `ask_b` and `ask_kappa`), `features` (tell so many of those in use by name, since when, and in how
+    many of the orders), `holdout` (another source, answered at the end without learning), `regret` (True, False, or None: when
+    that is quick), `regret_radius` and `regret_tolerance` of the comparator, `permutations` and `seed`, `limit` (rows), `sort` (the
+    figure that decides), `stop` (asked again and again; when it returns True, the report is of the rows so far). All others are
+    options of `stream`.
 
     >>> import noregret as nr
     >>> report = nr.compare("synthetic:linear?n=2000&d=10&seed=1", ["perceptron", "pa1:C=0.1"])
@@ -288,8 +289,10 @@ class Plan:
         done = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
         notes = [left_behind(run) for run in runs if run.failed is not None]
         notes += found.notes + self.notes
-        for _, result in done:
+        for run, result in done:
             result["skipped"] = opened.skipped.count
+            if run.selection is not None:
+                result["features"] = run.selection.result(run.learner, opened.front)
         data = about(opened, found, done[0][0])
         real = done[0][0].learner.task == "regression"
         decides = "folds" if self.folds else "validation" if self.validation else "rmse" if real else "error"

@@ -236,6 +236,26 @@ def pool_rows(learner: Learner) -> list[list[str]]:
     return [[member["learner"], f"{member['weight']:.3f}", amount(member["loss"])] for member in heaviest]
 
 
+def feature_words(learner: Learner) -> str:
+    """Return how many features a learner uses, and how alike the choices of several orders are."""
+    found = learner["features"]
+    alike = f"; the choices of the orders are {percent(found['stability'])} % alike" if "stability" in found else ""
+    return f"{learner['label']} uses {found['count']:,} of {plural(found['of'], 'feature')}{alike}."
+
+
+def feature_rows(learner: Learner) -> tuple[list[str], list[list[str]]]:
+    """Return the table of the largest weights: head and cells."""
+    top = learner["features"]["top"]
+    stable = any("orders" in row for row in top)
+    head = ["feature", "weight", "since example", *(["orders %"] if stable else [])]
+    rows = [
+        [shortened(printable(row["feature"]), 40), amount(row["size"]), amount(row["since"], 9)]
+        + ([percent(row["orders"])] if stable else [])
+        for row in top
+    ]
+    return head, rows
+
+
 class Measure(NamedTuple):
     """A figure that can be drawn: its key, what an axis calls it, whether it is a share shown in percent."""
 
@@ -299,13 +319,37 @@ def swept(learners: Sequence[Learner]) -> Sweep | None:
     return Sweep(axis, low > 0 and high >= 10 * low, [(k, sorted(v, key=lambda p: p[0])) for k, v in lines.items()])
 
 
+def frontier(learners: Sequence[Learner]) -> list[tuple[int, float, Learner]]:
+    """Return (non-zero weights, error or loss, learner) of a sweep in which the number of weights varies, fewest first."""
+    found, loss = swept(learners), main_loss(learners)
+    if found is None:
+        return []
+    key = "error" if any(row["error"] is not None for row in learners) else "loss"
+    points: list[tuple[int, float, Learner]] = []
+    for _, row in (point for _, line in found.lines for point in line):
+        error = figure(row, key, loss)
+        if error is not None and row["nonzeros"] is not None:
+            points.append((row["nonzeros"], error, row))
+    return sorted(points, key=lambda p: p[:2]) if len({n for n, _, _ in points}) > 2 else []
+
+
+def best_of_frontier(points: Sequence[tuple[int, float, Learner]]) -> list[tuple[int, float, Learner]]:
+    """Return those of which no other has both fewer weights and less error."""
+    kept: list[tuple[int, float, Learner]] = []
+    for point in points:
+        if not kept or point[1] < kept[-1][1]:
+            kept.append(point)
+    return kept
+
+
 def text(report: Report, sort: str, width: int | None, encoding: str | None) -> str:
     """Return the whole report as text."""
     width = max(40, width or shutil.get_terminal_size((100, 24)).columns)
     encoding = encoding or getattr(sys.stdout, "encoding", None) or "utf-8"
     rows = ordered(report.learners, sort)
     body = [one(rows[0], width)] if report.kind == "evaluate" else [many(rows, width)]
-    told = [*verdict(report, rows), *drift_words(report, rows), *skipped_words(report.data), *report.notes]
+    used = [feature_words(row) for row in rows if row.get("features")]
+    told = [*verdict(report, rows), *drift_words(report, rows), *used, *skipped_words(report.data), *report.notes]
     wrapped = [filled(printable(line), width) for line in told]
     head = filled(printable(source(report.data)), width)
     return encodable("\n".join([head, "", *body, "", *wrapped]).rstrip(), encoding)
@@ -346,7 +390,8 @@ def one(learner: Learner, width: int) -> str:
     widest = max(len(name) for name, _ in found)
     lines = [f"{name.ljust(widest)}  {value}" for name, value in found]
     pool = ["", table(["learner", "weight", "loss"], pool_rows(learner))] if learner.get("pool") else []
-    return "\n".join(lines + pool + mistakes_table(learner, width))
+    used = ["", table(*feature_rows(learner))] if learner.get("features") else []
+    return "\n".join(lines + pool + used + mistakes_table(learner, width))
 
 
 def mistakes_table(learner: Learner, width: int) -> list[str]:

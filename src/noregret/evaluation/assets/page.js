@@ -294,6 +294,26 @@
     choice(byId("sweep-what"), measures.map((m) => [m.key, m.title]), what, (key) => ((what = key), draw()));
   }
 
+  function frontier() {
+    const { all, best } = report.sweep.frontier;
+    const share = measureOf("error");
+    chart(byId("frontier-chart"), () => ({
+      x: "non-zero weights",
+      y: share ? "error" : "loss",
+      xlog: all.x.every((n) => n > 0),
+      tight: true,
+      form: share ? percent : null,
+      series: [
+        { label: "not beaten", x: best.x, values: best.y, color: color(0), dash: DASHES[0], points: true },
+        { label: "settings", x: all.x, values: all.y, color: color(1), dash: DASHES[1], points: true },
+      ],
+    }))();
+  }
+
+  function measureOf(key) {
+    return report.sweep.measures.find((m) => m.key === key);
+  }
+
   function element(name, text, more) {
     const found = Object.assign(document.createElement(name), more);
     found.textContent = text;
@@ -344,6 +364,7 @@
   if (byId("curve-chart")) curves();
   if (byId("regret-loss")) regret();
   if (byId("sweep-chart")) sweep();
+  if (byId("frontier-chart")) frontier();
   if (byId("confusion-table")) confusion();
 
   const again = () => drawn.forEach((draw) => draw());
