@@ -514,6 +514,7 @@ def test_a_covariance_that_is_none_is_an_error(tmp_path):
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((5000, 8)), rng.choice([-1, 1], 5000)
     m = make("cw", covariance="full", dtype="float32").partial_fit(X, y)
+    behind = nr.pipeline(nr.Normalize(), m)
     for call in (
         lambda: m.covariance_,
         lambda: m.confidence(X),
@@ -521,6 +522,7 @@ def test_a_covariance_that_is_none_is_an_error(tmp_path):
         lambda: m.predict_one(X[0], reject=0.9),
         m.confidence_of_weights,
         lambda: m.save(tmp_path / "m.nr"),
+        lambda: behind.save(tmp_path / "m.nr"),
     ):
         with pytest.raises(ValueError, match="no longer positive definite.*covariance='diag' or dtype='float64'"):
             call()

@@ -127,6 +127,10 @@ class Learner:
             raise not_learned(self)
         return self._m
 
+    def _sound(self) -> Model:
+        """Return the model, unless its state is one that must neither be saved nor read."""
+        return self._model()
+
     def _features(self, rows: Rows | None) -> Features:
         """Return the table of features of a model that begins with these rows, or with a dict."""
         bias = bool(getattr(self, "fit_intercept", False))

@@ -199,6 +199,7 @@ def pack(learner: Learner) -> tuple[dict[str, Any], Tensors]:
     m: Any = learner.__dict__.get("_m")
     if m is None:
         return meta, tensors
+    learner._sound()
     features, labels = m.features, m.labels
     table = {k: getattr(features, k, None) for k in ("kind", "width", "bits", "bias", "count")}
     meta["model"] = {"features": table, "labels": None, "many": m.many, "dims": {k: int(n) for k, n in m.dims.items()}}

@@ -64,12 +64,6 @@ class SecondOrder(Classifier):
         v = np.delete(v, m.features.constant, axis=0) if m.features.bias else v
         return np.sqrt(np.atleast_2d(self._spread(m, v).T))
 
-    def save(self, path: Any) -> None:
-        """Write everything to a file, as every learner does; a covariance with a variance below 0 is an error."""
-        if "_m" in self.__dict__:
-            self._sound()
-        super().save(path)
-
     def _sound(self) -> Model:
         """Return the model, unless rounding has made its covariance one that no weights can have."""
         m = self._model()
