@@ -28,6 +28,7 @@ CORE = [
     "examples",
     "weights",
     "covariance",
+    "sparse",
     "votes",
     "rounds",
     "bounds",

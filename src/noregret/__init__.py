@@ -31,6 +31,9 @@ _NAMES = {
     "families.passive_aggressive": "PA PA1 PA1Regressor PA2 PA2Regressor PARegressor",
     "families.perceptron": "AveragedPerceptron Perceptron ShiftingPerceptron VotedPerceptron",
     "families.segmented": "SegmentedLeastSquares",
+    "families.splitting": (
+        "FOBOS FOBOSRegressor Rounding RoundingRegressor TruncatedGradient TruncatedGradientRegressor"
+    ),
     "core.learner": "Learner NotLearnedError",
     "core.model_file": "ModelFileError load",
     "evaluation.report": "Report",

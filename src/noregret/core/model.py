@@ -13,7 +13,8 @@ from .inputs import FLOATS, Rows
 from .labels import Labels
 from .params import depends_on_width, resolve
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
-from .state import COUNT, Slot, describe, leaves, settle, tmap
+from .sparse import Spared
+from .state import COUNT, Slot, describe, leaves, settle, slots, tmap
 from .votes import Voted
 
 if TYPE_CHECKING:
@@ -99,8 +100,12 @@ class Model:
         params = resolve(self.learner.Params, given, self.features.size)
         spec = describe(self.learner.State, params, bool(given.get("average", False)))
         fixed = ("classes", "dtype", "fit_intercept", "hash_bits")
-        if repr(spec) != repr(self.spec) or any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
+        if slots(spec) != slots(self.spec) or any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another kind of state: call reset() first, or make a new learner")
+        if repr(spec) != repr(self.spec):  # numbers that weights are made with: what is held back acts with the old ones
+            settle(self.state)
+            self.spec, self.state = spec, tmap(lambda _, a: a, spec, self.state)
+            settle(self.state)
         self.given, self.params = given, params
         if self.many and self.labels is not None:
             self.cost = self.learner.costs(given, self.labels)
@@ -132,6 +137,7 @@ class Model:
         self.dims = grown
         if first:
             if not fresh:
+                settle(self.state)
                 tmap(lambda slot, a: slot.split(a, grown, labels.positive), self.spec, self.state)
                 settle(self.state)
             self.tally[SEEN] = len(labels) if labels.declared else 0 if fresh else 2
@@ -226,8 +232,11 @@ class Model:
 
     def weights(self) -> np.ndarray:
         """Return the primal weights, one row per class (or one row), over the coordinates in use."""
-        w = self.learner.primal(self.state, self.params)
-        return w.reshape(-1, self.dims["class"])[: self.features.size].T.astype(np.float64)
+        flat = self.learner.primal(self.state, self.params)
+        w = flat.reshape(-1, self.dims["class"])[: self.features.size].T.astype(np.float64)
+        if self.features.bias and isinstance(self.state[0], Spared):
+            w[:, self.features.constant] = self.state[0].constant()
+        return w
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k not in ("args", "loops", "one", "scratch", "work")}
