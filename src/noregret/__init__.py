@@ -21,6 +21,9 @@ _NAMES = {
     "families.adaptive": "AdaGrad AdaGradRegressor NAG NAGRegressor",
     "families.coin": "Coin CoinRegressor",
     "families.confidence": "AROW CW CWVar IELLIP NAROW NHERD SCW1 SCW2 SOP",
+    "families.dual_averaging": (
+        "AdaGradFOBOS AdaGradFOBOSRegressor AdaGradRDA AdaGradRDARegressor FTRL FTRLRegressor RDA RDARegressor"
+    ),
     "families.gradient": "MirrorDescent MirrorDescentRegressor OGD OGDRegressor",
     "families.large_margin": "ALMA AggressiveROMMA ROMMA",
     "families.least_squares": "RLS",

@@ -136,8 +136,8 @@ class Spared(NamedTuple):
     b: Any
 
     def primal(self) -> ndarray:
-        """Return the weights, 0 for the constant feature."""
-        return read(self.w)
+        """Return the weights, 0 for the constant feature; a zero has no sign."""
+        return read(self.w) + 0.0
 
     def constant(self) -> ndarray:
         """Return the weight of the constant feature for each class."""
