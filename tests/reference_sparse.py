@@ -88,12 +88,17 @@ class Reference:
 
 
 class Fobos(Reference):
-    def begin(self, d, K, lambda_=1e-4, regularizer="l1", eta=0.5, rate="inv_sqrt"):
-        self.lambda_, self.name, self.eta, self.rate = lambda_, regularizer, eta, rate
+    def begin(self, d, K, lambda_=1e-4, regularizer="l1", eta=0.5, rate="inv_sqrt", groups=None):
+        self.lambda_, self.name, self.eta, self.rate, self.groups = lambda_, regularizer, eta, rate, groups
 
     def move(self, G, g):
         eta = self.eta_t()
-        self.W, self.b = prox(self.name, self.W - eta * G, eta * self.lambda_), self.b - eta * g
+        self.W, self.b = self.W - eta * G, self.b - eta * g
+        if self.groups is None:
+            self.W = prox(self.name, self.W, eta * self.lambda_)
+        for group in set(self.groups or ()):
+            own = np.array([other == group for other in self.groups])
+            self.W[own] = prox({"l1l2": "l2", "l1linf": "linf"}[self.name], self.W[own], eta * self.lambda_)
 
 
 class TruncatedGradient(Reference):
@@ -197,6 +202,35 @@ class AdaRda(Reference):
         H, t = self.delta + np.sqrt(self.n), self.t
         self.W = -self.eta * t * soft(self.G / t, self.lambda_) / (H + self.eta * self.l2 * t)
         self.b = -self.eta * self.g / (self.delta + np.sqrt(self.n_b))
+
+
+def largest(W, B):
+    """The B largest of each column, the first of equal ones; the others 0."""
+    out = np.zeros(W.shape)
+    for c in range(W.shape[1]):
+        for j in sorted(range(len(W)), key=lambda j: (-abs(W[j, c]), j))[:B]:
+            out[j, c] = W[j, c]
+    return out
+
+
+def ofs(X, y, K, c, bias, B, eta=0.2, lambda_=0.01):
+    """Weights of OFS after each round, rows that count only; multiclass: the best rival."""
+    W, b, out = np.zeros((X.shape[1], max(K - 1, 1) if K < 3 else K)), np.zeros(max(K - 1, 1) if K < 3 else K), []
+    for x, t, omega in zip(X, y, c, strict=True):
+        if omega > 0 and (bias or x.any()):
+            f = x @ W + bias * b
+            z = np.zeros(len(b))
+            if K < 3:
+                margin, z[0] = t * f[0], t
+            else:
+                r = max((k for k in range(K) if k != t), key=lambda k: (f[k], -k))
+                margin, z[t], z[r] = f[t] - f[r], 1, -1
+            W = (1 - lambda_ * eta) * W
+            if margin <= 1:
+                W, b = W + eta * omega * np.outer(x, z), b + bias * eta * omega * z
+                W = largest(W * min(1, 1 / np.sqrt(lambda_) / max(np.linalg.norm(W), 1e-300)), B)
+        out.append((W.copy(), b.copy()))
+    return out
 
 
 REFERENCES = {

@@ -40,6 +40,7 @@ CORE = [
     "engine",
     "inputs",
     "features",
+    "groups",
     "drivers",
     "model",
     "model_file",

@@ -22,7 +22,8 @@ _NAMES = {
     "families.coin": "Coin CoinRegressor",
     "families.confidence": "AROW CW CWVar IELLIP NAROW NHERD SCW1 SCW2 SOP",
     "families.dual_averaging": (
-        "AdaGradFOBOS AdaGradFOBOSRegressor AdaGradRDA AdaGradRDARegressor FTRL FTRLRegressor RDA RDARegressor"
+        "AdaGradFOBOS AdaGradFOBOSRegressor AdaGradRDA AdaGradRDARegressor FTRL FTRLRegressor "
+        "GroupLasso GroupLassoRegressor RDA RDARegressor"
     ),
     "families.gradient": "MirrorDescent MirrorDescentRegressor OGD OGDRegressor",
     "families.large_margin": "ALMA AggressiveROMMA ROMMA",
@@ -34,9 +35,8 @@ _NAMES = {
     "families.passive_aggressive": "PA PA1 PA1Regressor PA2 PA2Regressor PARegressor",
     "families.perceptron": "AveragedPerceptron Perceptron ShiftingPerceptron VotedPerceptron",
     "families.segmented": "SegmentedLeastSquares",
-    "families.splitting": (
-        "FOBOS FOBOSRegressor Rounding RoundingRegressor TruncatedGradient TruncatedGradientRegressor"
-    ),
+    "families.selection": "OFS PETrunc",
+    "families.splitting": ("FOBOS FOBOSRegressor Rounding RoundingRegressor TruncatedGradient TruncatedGradientRegressor"),
     "core.learner": "Learner NotLearnedError",
     "core.model_file": "ModelFileError load",
     "evaluation.report": "Report",

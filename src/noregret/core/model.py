@@ -45,6 +45,8 @@ class Model:
         self.relabel()
         if self.learner.start is not None:
             self.learner.start(self.state, self.params)
+        self.ready = 0
+        self.join()
         self.refresh()
 
     # ---- sizes -------------------------------------------------------------------------------------------------------
@@ -78,15 +80,26 @@ class Model:
         size = self.features.size
         if size > self.dims["feature"]:
             self.resize(feature=max(size, 2 * self.dims["feature"]))
+        self.join()
         if self.filled:
             self.params = resolve(self.learner.Params, self.given, size)
             self.refresh()
+
+    def join(self) -> None:
+        """Let the learner arrange features that have come; without such a wish there is room for as many as fit."""
+        if self.learner.arrange is None:
+            self.ready = self.dims["feature"]
+        elif self.features.size > self.ready:
+            self.learner.arrange(self, self.ready)
+            self.ready = self.features.size
 
     def forget(self) -> None:
         """Begin anew with the features, labels and counts there are."""
         self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
         if self.learner.start is not None:
             self.learner.start(self.state, self.params)
+        self.ready = 0
+        self.join()
         self.refresh()
 
     def restart(self) -> None:
@@ -99,7 +112,7 @@ class Model:
         """Take new parameters for what is still to come."""
         params = resolve(self.learner.Params, given, self.features.size)
         spec = describe(self.learner.State, params, bool(given.get("average", False)))
-        fixed = ("classes", "dtype", "fit_intercept", "hash_bits")
+        fixed = ("classes", "dtype", "fit_intercept", "groups", "hash_bits")
         if slots(spec) != slots(self.spec) or any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another kind of state: call reset() first, or make a new learner")
         if repr(spec) != repr(self.spec):  # numbers that weights are made with: what is held back acts with the old ones

@@ -26,6 +26,7 @@ from .labels import Labels
 from .model import Dims, Model
 from .params import Choice, resolve
 from .rounds import SEEN, TIE
+from .sparse import Spared
 from .state import describe, leaves, tmap
 from .votes import Voted
 
@@ -296,6 +297,9 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     m.state = tmap(lambda slot: slot.new(dims, m.dtype) if slot.scratch else slot._flat(tensors[next(kept)]), spec)
     for w in m.state:
         expect(not isinstance(w, Voted) or sound(w, dims), "kept rows within their arrays", "others")
+        inside = w.w if isinstance(w, Spared) else w
+        expect(not hasattr(inside, "sound") or inside.sound(dims), "places within their arrays", "others")
+    m.ready = features.size if cls.arrange is not None else dims["feature"]
     m.retune(given)  # sizes in the parameters, costs, drivers
     learner._m = m
     return learner

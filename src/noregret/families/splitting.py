@@ -8,19 +8,20 @@ back until a weight is looked at (`core.sparse`), so a round costs O(nnz); the c
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..core.bounds import Bound, Comparison
 from ..core.examples import importance
+from ..core.groups import Blocks, Lower, Shorter, arrange
 from ..core.params import Choice, NonNegative, Positive, Times, Unbounded
 from ..core.sparse import Cut, Elastic, Gravity, Pending, Soft, Spared, shrink
 from ..core.state import AGE, ONE, ZERO, Count, Own, Slot, made
 from ..core.weights import Normed, Scaled, add, dot, null, spread
 from ..core.words import word
 from ..parts.losses import RealLoss, softmax_slopes, steep
-from ..parts.penalised import Eager, Rows
+from ..parts.penalised import Eager
 from ..parts.proximal import L1, L2, ElasticNet, L1L2, L1LInf, LInf, SquaredL2
 from ..parts.rates import Constant, Rate, rate
 from ..tasks.classification import Classifier
@@ -33,6 +34,7 @@ PENALTIES = {"l1": L1, "l2": L2, "l2sq": SquaredL2, "linf": LInf, "elastic": Ela
 Penalty = Annotated[Any, Choice(PENALTIES)]
 PAST = Slot(dtype=np.float64, promote="copy", merge="keep")
 PER_CLASS = Slot(("class",))
+RING = Slot(("feature",), dtype=np.int64, merge="keep")
 
 
 # ---- kinds of weights ------------------------------------------------------------------------------------------------
@@ -52,9 +54,8 @@ def penalised(penalty: Any) -> Any:
     if isinstance(penalty, L2):
         return Spared(made(Normed, Slot(), ONE, ZERO, AGE), PER_CLASS)
     if isinstance(penalty, (L1L2, L1LInf)):
-        past = Slot(("feature",), dtype=np.float64, merge="keep")
-        share = Slot(("class",), dtype=np.float64, scratch=True)
-        return Spared(made(Rows, Slot(), past, ZERO, share, L2() if isinstance(penalty, L1L2) else LInf()), PER_CLASS)
+        past, rule = Slot(("feature",), dtype=np.float64, merge="keep"), Shorter() if isinstance(penalty, L1L2) else Lower()
+        return Spared(made(Blocks, Slot(), past, ZERO, RING, RING, rule), PER_CLASS)
     return Spared(made(Eager, Slot(), penalty), PER_CLASS)
 
 
@@ -266,7 +267,7 @@ class FOBOS(Classifier):
     Parameters: `loss`: "log", "hinge", "squared_hinge", "exponential", "perceptron", "square"; `lambda_` >= 0; `regularizer` R:
     "l1" |w|_1; "l2sq" |w|^2/2; "elastic" the sum of both, or parts.proximal.ElasticNet(a, b); "l2" |w|; "linf" max |w_j|; "l1l2" and
     "l1linf": those of each feature's weights over the classes, added up, so that a feature vanishes for all classes at once (with
-    two classes, "l1"). `eta` > 0 and `rate`: "inv_sqrt", "inv_t", "constant", or a function of t. More than two classes: the loss
+    two classes, "l1"); with `groups`, as in GroupLasso, of each group's. `eta` > 0 and `rate`: "inv_sqrt", "inv_t", "constant", or a function of t. More than two classes: the loss
     of the margin to the best rival; "log" is the softmax loss and moves all classes; "l2" and "linf" are of all classes together. A
     sample weight multiplies the gradient, not the regulariser. The constant feature is not regularised.
 
@@ -284,7 +285,8 @@ class FOBOS(Classifier):
 
     name = "fobos"
     cite = "duchi2009"
-    State, Params, step = State, FobosParams, split
+    State, Params, step, arrange = State, FobosParams, split, arrange
+    options: ClassVar[dict[str, Any]] = {"groups": None, **Classifier.options}
     share, shares = split_softmax, is_log
     bound = Bound("Duchi, Singer 2009, lemma 1 summed", "regret", fobos_bound)
 
@@ -304,7 +306,8 @@ class FOBOSRegressor(Regressor):
 
     name = "fobos_regressor"
     cite = "duchi2009"
-    State, Params, step = State, RealFobosParams, split
+    State, Params, step, arrange = State, RealFobosParams, split, arrange
+    options: ClassVar[dict[str, Any]] = {"groups": None, **Regressor.options}
     bound = Bound("Duchi, Singer 2009, lemma 1 summed", "regret", fobos_bound)
 
 
