@@ -7,8 +7,8 @@ from scipy.sparse import csr_matrix
 from traces_sparse import PARTIAL, TRACES
 
 import noregret as nr
-from noregret.core.engine import interpreted
 from noregret.core import groups, sparse
+from noregret.core.engine import interpreted
 from noregret.core.state import settle
 from noregret.families import selection
 from noregret.parts.proximal import ElasticNet
@@ -28,7 +28,7 @@ STRONG = {  # settings that make zeros on short streams
 }
 
 
-def data(K, seed=0, n=60, d=8):
+def data(K, seed=0, n=40, d=8):
     """Sparse rows, some empty, with features of different sizes and sample weights, some of them 0."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.4)
@@ -449,3 +449,106 @@ def test_groups_in_a_file_are_checked(tmp_path):
     m.save(tmp_path / "m")
     with pytest.raises(nr.ModelFileError, match="places within their arrays"):
         nr.load(tmp_path / "m")
+
+
+# ---- files, and what is left of a model ------------------------------------------------------------------------------
+def test_files_take_the_space_of_what_is_not_new(tmp_path):
+    """A wide model with few features seen: its file, and the one of its predictor; bit for bit what was saved."""
+    d = 200_000
+    rng = np.random.default_rng(0)
+    at = np.sort(rng.choice(d, (50, 20)), 1)
+    X = csr_matrix((rng.standard_normal(1000), at.ravel(), np.arange(0, 1001, 20)), shape=(50, d))
+    y = rng.integers(0, 2, 50)
+    for m in (nr.RDA(lambda_=0.02), nr.FTRL(lambda1=0.1), nr.FOBOS(), nr.AROW(), nr.GroupLasso(groups={5: 0, 9: 0}), nr.OFS(B=9)):
+        learned(m, X, y)
+        m.save(tmp_path / "m")
+        assert (tmp_path / "m").stat().st_size < 60_000, m
+        again = nr.load(tmp_path / "m")
+        for k, a in m._m.arrays().items():
+            assert a.tobytes() == again._m.arrays()[k].tobytes(), (m, k)
+        m.sparsify().save(tmp_path / "s")
+        assert (tmp_path / "s").stat().st_size < 2_000 + 16 * np.count_nonzero(m.coef_), m
+        with interpreted():
+            np.testing.assert_allclose(nr.load(tmp_path / "s").decision_function(X), m.decision_function(X), atol=1e-12)
+
+
+def test_places_in_a_file_are_checked(tmp_path):
+    from safetensors.numpy import load_file
+
+    from noregret.core.model_file import read, store
+
+    X, y = np.zeros((4, 2000)), [0, 1, 0, 1]
+    X[:, [5, 7, 9]] = np.random.default_rng(0).standard_normal((4, 3))
+    learned(nr.RDA(lambda_=0.0), X, y).save(tmp_path / "m")
+    meta, tensors = read(tmp_path / "m")
+    assert meta["format"] == 2
+    assert tensors["at.w.w.G"].tolist() == [5, 7, 9]
+    nr.load(tmp_path / "m")
+    for places in ([5, 5, 9], [7, 5, 9], [5, 7, 2001], [5, 7], [[5, 7, 9]]):
+        store(tmp_path / "bad", meta, {**tensors, "at.w.w.G": np.array(places, np.uint32)})
+        with pytest.raises(nr.ModelFileError, match="expected (different places|places of)"):
+            nr.load(tmp_path / "bad")
+    store(tmp_path / "bad", meta, {**tensors, "at.w.w.G": np.array([5, 7, 9])})
+    with pytest.raises(nr.ModelFileError, match="places of"):
+        nr.load(tmp_path / "bad")
+    wide = {**meta, "model": {**meta["model"], "dims": {**meta["model"]["dims"], "feature": 10**9}}}
+    store(tmp_path / "bad", wide, tensors)
+    with pytest.raises(nr.ModelFileError, match="room for 2001 features"):
+        nr.load(tmp_path / "bad")
+    whole = {k: v for k, v in tensors.items() if not k.startswith("at.")} | {"state.w.w.G": np.zeros((2001, 1))}
+    store(tmp_path / "old", {**meta, "format": 1}, whole)  # as written before there were places
+    assert not nr.load(tmp_path / "old").coef_.any()
+    assert "at.w.w.G" in load_file(tmp_path / "m")
+
+
+@pytest.mark.parametrize("K", [0, 2, 3])
+@pytest.mark.parametrize("layout", ["dense", "csr", "dicts", "hashed", "frame"])
+def test_compact(K, layout, tmp_path):
+    """The predictor answers as the learner does, before and after a file, in every layout."""
+    pd = pytest.importorskip("pandas")
+    X, y, _ = data(K, 16)
+    names = [f"x{j}" for j in range(8)]
+    given = {"hash_bits": 6} if layout == "hashed" else {}
+    rows = [{n: v for n, v in zip(names, x, strict=True) if v} for x in X]
+    Z = {"dense": X, "csr": csr_matrix(X), "frame": pd.DataFrame(X, columns=names)}.get(layout, rows)
+    one = X[3] if layout in ("dense", "csr") else rows[3]
+    labels = y if K == 0 else [f"class {v}" for v in y.tolist()]
+    with interpreted():
+        m = nr.learner("rda" if K else "rda_regressor", lambda_=0.05, gamma=2.0, **given).partial_fit(Z, labels)
+        small = m.sparsify()
+        small.save(tmp_path / "s")
+        for s in (small, nr.load(tmp_path / "s")):
+            assert np.array_equal(s.predict(Z), m.predict(Z)) if K else np.allclose(s.predict(Z), m.predict(Z), atol=1e-13)
+            assert s.predict_one(one) == (m.predict_one(one) if K else pytest.approx(m.predict_one(one)))
+            np.testing.assert_allclose(s.intercept_, np.atleast_1d(m.intercept_), atol=1e-14)
+            if K:
+                np.testing.assert_allclose(s.decision_function(Z), m.decision_function(Z), atol=1e-13)
+                assert np.array_equal(s.classes_, m.classes_)
+            kept = np.atleast_2d(m.coef_).any(0)
+            np.testing.assert_allclose(s.coef_, np.atleast_2d(m.coef_)[:, kept], atol=1e-14)
+            assert len(s.features_) == kept.sum() < 8
+            if layout == "dicts":
+                assert s.features_ == [n for n, k in zip(m.feature_names_, kept, strict=True) if k]
+                assert s.predict_one({"never seen": 1.0}) == (m.predict_one({}) if K else pytest.approx(m.intercept_))
+
+
+def test_compact_only_predicts(tmp_path):
+    from noregret.core.model_file import read, store
+
+    X, y, _ = data(2, 17)
+    m = learned(nr.RDA(), X, y)
+    for verb in ("fit", "partial_fit", "learn_one", "learn_many"):
+        with pytest.raises(TypeError, match="only predicts"):
+            getattr(m.sparsify(), verb)(X, y)
+    with pytest.raises(ValueError, match="expecting 8 features"):
+        m.sparsify().predict(X[:, :3])
+    with pytest.raises(TypeError, match="save it whole"):
+        learned(nr.NAG(), X, y).sparsify()
+    with pytest.raises(ValueError, match="learned nothing"):
+        nr.RDA().sparsify()
+    m.sparsify().save(tmp_path / "s")
+    meta, tensors = read(tmp_path / "s")
+    for wrong in ({"at": tensors["at"][::-1].copy()}, {"at": tensors["at"] + 100}, {"W": tensors["W"][1:]}, {"b": np.zeros(3)}):
+        store(tmp_path / "bad", meta, {**tensors, **wrong})
+        with pytest.raises(nr.ModelFileError):
+            nr.load(tmp_path / "bad")

@@ -1,7 +1,7 @@
 """The printed test vectors of the sparse learners, six decimals: compare with atol = 2e-6.
 
-A line for each round: the score before the update; after it the mean gradient (gbar), z and n of FTRL, H of AdaGrad, the weights w, or
-W feature by feature.
+A line for each round: the score before the update; after it the mean gradient (gbar), z and n of FTRL, H of AdaGrad, the weights
+w, or W feature by feature.
 """
 
 from typing import NamedTuple

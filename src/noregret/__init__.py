@@ -47,6 +47,7 @@ _NAMES = {
     "core.batch": "BadRow",
     "streams.stream": "Stream stream",
     "tasks.classification": "Classifier",
+    "tasks.compact": "Compact",
     "tasks.hedge": "Auto Hedge",
     "tasks.one_class": "OneClass",
     "tasks.regression": "Regressor",

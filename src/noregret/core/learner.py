@@ -369,6 +369,12 @@ class Learner:
             raise TypeError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
         return loaded
 
+    def sparsify(self) -> Any:
+        """Return a predictor with the non-zero weights alone (see Compact): small in memory and on disk, and unable to learn."""
+        from ..tasks.compact import Compact
+
+        return Compact(self)
+
     # ---- reading back ------------------------------------------------------------------------------------------------
     @property
     def state(self) -> Any:

@@ -1,9 +1,10 @@
 """Dual averaging: weights made anew in each round from the sum of all gradients, with a threshold that does not fade.
 
 Xiao (2010), *Dual averaging methods for regularized stochastic learning and online optimization*; McMahan (2011),
-*Follow-the-regularized-leader and mirror descent*, and McMahan et al. (2013), *Ad click prediction: a view from the trenches*; Duchi,
-Hazan, Singer (2011), *Adaptive subgradient methods*. t counts the rounds that are not empty; a round costs O(nnz), as a weight is
-computed when it is looked at; the constant feature has no threshold.
+*Follow-the-regularized-leader and mirror descent*, and McMahan et al. (2013), *Ad click prediction: a view from the trenches*;
+Duchi, Hazan, Singer (2011), *Adaptive subgradient methods*; Yang, Xu, King, Lyu (2010), *Online learning for group lasso*. t counts
+the rounds that are not empty; a round costs O(nnz), as a weight is computed when it is looked at; the constant feature has no
+threshold.
 """
 
 from __future__ import annotations
@@ -295,10 +296,10 @@ class RDA(Classifier):
     non-zeros than FOBOS or truncated gradient at the same error.
 
     Parameters: `loss`: "log", "hinge", "squared_hinge", "exponential", "perceptron", "square"; `lambda_` >= 0, about 1e-4 to 1e-1;
-    `gamma` >= 0, the larger the smaller the steps: about the length of a gradient over that of w; `rho` > 0: the enhanced form, with
-    more zeros in early rounds; `sigma` > 0: strongly convex, steps that fall like 1/t, also with gamma = 0. More than two classes:
-    the loss of the margin to the best rival; "log" is the softmax loss and moves all classes. A sample weight multiplies the
-    gradient, not the regulariser. The constant feature has no threshold. Cost O(nnz) a round.
+    `gamma` >= 0, the larger the smaller the steps: about the length of a gradient over that of w; `rho` > 0: the enhanced form,
+    with more zeros in early rounds; `sigma` > 0: strongly convex, steps that fall like 1/t, also with gamma = 0. More than two
+    classes: the loss of the margin to the best rival; "log" is the softmax loss and moves all classes. A sample weight multiplies
+    the gradient, not the regulariser. The constant feature has no threshold. Cost O(nnz) a round.
 
     Pitfall: lambda is compared with mean gradients: a feature present in one row of a thousand has a mean gradient of at most a
     thousandth of its size, so lambda must be of the size of the rarest features that are to stay.
@@ -341,13 +342,13 @@ class RDARegressor(Regressor):
 class FTRL(Classifier):
     """FTRL-proximal: the zeros of dual averaging with the accuracy of AdaGrad. The usual learner of click probabilities.
 
-    w_j = -soft(z_j, lambda1)/((beta + sqrt(n_j))/alpha + lambda2); n_j sums squared gradients, z_j gradients minus sigma_j w_j, where
-    sigma_j is the growth of sqrt(n_j)/alpha. It is the minimiser of all gradients so far plus lambda1 |w|_1 + lambda2 |w|^2/2 plus
-    proximity to all past weights. With lambda1 = lambda2 = 0 it is AdaGrad with eta = alpha, delta = beta.
+    w_j = -soft(z_j, lambda1)/((beta + sqrt(n_j))/alpha + lambda2); n_j sums squared gradients, z_j gradients minus sigma_j w_j,
+    where sigma_j is the growth of sqrt(n_j)/alpha. It is the minimiser of all gradients so far plus lambda1 |w|_1 + lambda2 |w|^2/2
+    plus proximity to all past weights. With lambda1 = lambda2 = 0 it is AdaGrad with eta = alpha, delta = beta.
 
-    Parameters: `loss` as in RDA; `alpha` > 0, the step size; `beta` >= 0; `lambda1`, `lambda2` >= 0. lambda1 is charged once for the
-    whole run, not in every round: compare it with T times the lambda of RDA and FOBOS. More than two classes, sample weights and the
-    constant feature as in RDA. Cost O(nnz) a round.
+    Parameters: `loss` as in RDA; `alpha` > 0, the step size; `beta` >= 0; `lambda1`, `lambda2` >= 0. lambda1 is charged once for
+    the whole run, not in every round: compare it with T times the lambda of RDA and FOBOS. More than two classes, sample weights
+    and the constant feature as in RDA. Cost O(nnz) a round.
 
     McMahan et al. (2013), algorithm 1; McMahan (2011), section 2.
 
@@ -382,8 +383,8 @@ class FTRLRegressor(Regressor):
 class AdaGradFOBOS(Classifier):
     """AdaGrad with forward-backward splitting: a step size eta/H_j for each weight, H_j = delta + sqrt(n_j), and shrinkage with it.
 
-    n_j += g_j^2, then w_j = soft(w_j - (eta/H_j) g_j, eta lambda/H_j)/(1 + eta l2/H_j) for all j in every round: rare features keep a
-    large step, and a large threshold.
+    n_j += g_j^2, then w_j = soft(w_j - (eta/H_j) g_j, eta lambda/H_j)/(1 + eta l2/H_j) for all j in every round: rare features keep
+    a large step, and a large threshold.
 
     Parameters: `loss` as in RDA; `lambda_`, `l2` >= 0: |w|_1 and |w|^2/2; `eta` > 0; `delta` >= 0. More than two classes, sample
     weights and the constant feature as in RDA. Cost O(nnz) a round, what acts on other weights being held back.
@@ -406,8 +407,8 @@ class AdaGradFOBOS(Classifier):
 class AdaGradFOBOSRegressor(Regressor):
     """AdaGrad with forward-backward splitting for real targets.
 
-    Parameters: `loss` and `epsilon` as in RDARegressor, the others as in AdaGradFOBOS. Pitfall: steps forget the unit of y, no weight
-    moves by more than eta in a round: scale y to about 1, or raise eta.
+    Parameters: `loss` and `epsilon` as in RDARegressor, the others as in AdaGradFOBOS. Pitfall: steps forget the unit of y, no
+    weight moves by more than eta in a round: scale y to about 1, or raise eta.
 
     Duchi, Hazan, Singer (2011), figure 1 and theorem 5.
 
@@ -429,7 +430,8 @@ class AdaGradRDA(Classifier):
     Parameters: `loss` as in RDA; `lambda_`, `l2` >= 0: |w|_1 and |w|^2/2; `eta` > 0; `delta` >= 0, by theory at least the largest
     gradient. More than two classes, sample weights and the constant feature as in RDA. Cost O(nnz) a round.
 
-    Regret against u, delta at least the largest gradient: at most (delta |u|^2 + sum_j u_j^2 sqrt(n_j))/(2 eta) + eta sum_j sqrt(n_j).
+    Regret against u, delta at least the largest gradient: at most (delta |u|^2 + sum_j u_j^2 sqrt(n_j))/(2 eta) + eta sum_j
+    sqrt(n_j).
 
     Duchi, Hazan, Singer (2011), figure 1 and theorem 5.
 
@@ -464,16 +466,16 @@ class AdaGradRDARegressor(Regressor):
 class GroupLasso(Classifier):
     """Online group lasso: dual averaging in which the weights of a group of features vanish together.
 
-    With v = soft(g, lambda r + gamma rho/sqrt(t)), g the mean gradient: w_G = -(sqrt(t)/gamma) [1 - lambda sqrt(d_G)/|v_G|]_+ v_G for
-    each group G of d_G features. r = rho = 0 is the group lasso; r > 0 the sparse group lasso, with zeros inside groups too; rho > 0
-    the enhanced form, with more zeros in early rounds.
+    With v = soft(g, lambda r + gamma rho/sqrt(t)), g the mean gradient: w_G = -(sqrt(t)/gamma) [1 - lambda sqrt(d_G)/|v_G|]_+ v_G
+    for each group G of d_G features. r = rho = 0 is the group lasso; r > 0 the sparse group lasso, with zeros inside groups too;
+    rho > 0 the enhanced form, with more zeros in early rounds.
 
-    Parameters: `groups`: a group for each column (numbers or names, None for none), a dict of groups by feature name, or "prefix:_",
-    the part of a name before the first "_". Features without a group are groups of one; without `groups` this is RDA. `loss`,
-    `lambda_`, `gamma`, `rho` as in RDA; `r` >= 0. More than two classes: a group for each class, and the rest as in RDA.
+    Parameters: `groups`: a group for each column (numbers or names, None for none), a dict of groups by feature name, or
+    "prefix:_", the part of a name before the first "_". Features without a group are groups of one; without `groups` this is RDA.
+    `loss`, `lambda_`, `gamma`, `rho` as in RDA; `r` >= 0. More than two classes: a group for each class, and the rest as in RDA.
 
-    Cost O(nnz) a round; with r or rho the features of the groups touched. Pitfalls: groups do not overlap; with "prefix:_" d_G counts
-    the names met so far.
+    Cost O(nnz) a round; with r or rho the features of the groups touched. Pitfalls: groups do not overlap; with "prefix:_" d_G
+    counts the names met so far.
 
     Yang, Xu, King, Lyu (2010), algorithm 1 and theorem 1.
 

@@ -166,9 +166,9 @@ def choose(w, c, K):
                 w.idx[np.uintp(i) * K + c], w.idx[np.uintp(k) * K + c] = second, first
                 i += 1
                 k -= 1
-        if B - 1 <= k:
+        if k >= B - 1:
             high = k
-        elif B - 1 >= i:
+        elif i <= B - 1:
             low = i
         else:
             break
@@ -408,15 +408,16 @@ def pe_trunc(s, x, y, p):
 class OFS(Classifier):
     """Online feature selection: never more than B features with weights, chosen as the stream goes by.
 
-    If y w.x <= 1: w = (1 - lambda eta) w + eta y x, into the ball of radius 1/sqrt(lambda), then all but the B largest weights become
-    0; else w = (1 - lambda eta) w. The ball bounds what cutting can destroy.
+    If y w.x <= 1: w = (1 - lambda eta) w + eta y x, into the ball of radius 1/sqrt(lambda), then all but the B largest weights
+    become 0; else w = (1 - lambda eta) w. The ball bounds what cutting can destroy.
 
     With `partial` only B features of a row are looked at: with probability epsilon any B, else those that have weights. Only on a
     mistake with these: w += eta y x^, each feature over the probability of seeing it, into the ball of radius R, and cut.
 
-    Parameters: `B`, a whole number, a tenth of the features in the paper; `eta`, `lambda_` > 0; `partial`, with `epsilon` in (0, 1), `R`
-    > 0 and `seed`. More than two classes: the margin to the best rival, B weights for each class. A sample weight multiplies eta y x.
-    Ties go to the first feature. The constant feature is not among the B and not shrunk. Cost O(nnz + B) a round.
+    Parameters: `B`, a whole number, a tenth of the features in the paper; `eta`, `lambda_` > 0; `partial`, with `epsilon` in (0,
+    1), `R` > 0 and `seed`. More than two classes: the margin to the best rival, B weights for each class. A sample weight
+    multiplies eta y x. Ties go to the first feature. The constant feature is not among the B and not shrunk. Cost O(nnz + B) a
+    round.
 
     Wang, Zhao, Hoi, Jin (2014), algorithms 2 and 3, theorem 2.
 

@@ -22,7 +22,7 @@ from ..core.weights import Normed, Scaled, add, dot, null, spread
 from ..core.words import word
 from ..parts.losses import RealLoss, softmax_slopes, steep
 from ..parts.penalised import Eager
-from ..parts.proximal import L1, L2, ElasticNet, L1L2, L1LInf, LInf, SquaredL2
+from ..parts.proximal import L1, L1L2, L2, ElasticNet, L1LInf, LInf, SquaredL2
 from ..parts.rates import Constant, Rate, rate
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
@@ -265,11 +265,12 @@ class FOBOS(Classifier):
     |w|_1 would never do.
 
     Parameters: `loss`: "log", "hinge", "squared_hinge", "exponential", "perceptron", "square"; `lambda_` >= 0; `regularizer` R:
-    "l1" |w|_1; "l2sq" |w|^2/2; "elastic" the sum of both, or parts.proximal.ElasticNet(a, b); "l2" |w|; "linf" max |w_j|; "l1l2" and
-    "l1linf": those of each feature's weights over the classes, added up, so that a feature vanishes for all classes at once (with
-    two classes, "l1"); with `groups`, as in GroupLasso, of each group's. `eta` > 0 and `rate`: "inv_sqrt", "inv_t", "constant", or a function of t. More than two classes: the loss
-    of the margin to the best rival; "log" is the softmax loss and moves all classes; "l2" and "linf" are of all classes together. A
-    sample weight multiplies the gradient, not the regulariser. The constant feature is not regularised.
+    "l1" |w|_1; "l2sq" |w|^2/2; "elastic" the sum of both, or parts.proximal.ElasticNet(a, b); "l2" |w|; "linf" max |w_j|; "l1l2"
+    and "l1linf": those of each feature's weights over the classes, added up, so that a feature vanishes for all classes at once
+    (with two classes, "l1"); with `groups`, as in GroupLasso, of each group's. `eta` > 0 and `rate`: "inv_sqrt", "inv_t",
+    "constant", or a function of t. More than two classes: the loss of the margin to the best rival; "log" is the softmax loss and
+    moves all classes; "l2" and "linf" are of all classes together. A sample weight multiplies the gradient, not the regulariser.
+    The constant feature is not regularised.
 
     Cost O(nnz) a round, what acts on other weights being held back until they are looked at; "l1l2", "l1linf" times the classes;
     "linf" looks at all weights. Equal to acting at once, up to rounding (1e-12).
@@ -314,8 +315,8 @@ class FOBOSRegressor(Regressor):
 class TruncatedGradient(Classifier):
     """Truncated gradient: gradient descent whose weights are pulled towards 0 every K rounds, unless they are large.
 
-    After round t = K, 2K, ...: weights of at most theta move towards 0 by eta K g and stop there; larger ones stay as they are. With
-    theta infinite and K = 1 this is FOBOS with |w|_1, with g = 0 plain gradient descent.
+    After round t = K, 2K, ...: weights of at most theta move towards 0 by eta K g and stop there; larger ones stay as they are.
+    With theta infinite and K = 1 this is FOBOS with |w|_1, with g = 0 plain gradient descent.
 
     Parameters: `loss` as in FOBOS; `g` >= 0, the gravity, about 1e-4 to 1e-2; `theta` > 0; `K` a whole number; `eta` > 0, `rate`.
     More than two classes, sample weights and the constant feature as in FOBOS. Cost O(nnz) a round.
