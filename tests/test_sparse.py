@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from reference_sparse import largest, ofs, transcribe
+from reference_sparse import largest, ofs, shortened, slope, soft, transcribe
 from scipy.sparse import csr_matrix
-from traces_sparse import PARTIAL, TRACES
+from traces_sparse import MULTITASK, PARTIAL, TASKS, TRACES
 
 import noregret as nr
 from noregret.core import groups, sparse
@@ -552,3 +552,96 @@ def test_compact_only_predicts(tmp_path):
         store(tmp_path / "bad", meta, {**tensors, **wrong})
         with pytest.raises(nr.ModelFileError):
             nr.load(tmp_path / "bad")
+
+
+# ---- several tasks ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("variant", MULTITASK)
+def test_multitask_trace(variant):
+    with interpreted():
+        m = nr.MultiTask(variant=variant, loss="square", lambda_=0.1, gamma=2, r=0.5, fit_intercept=False)
+        for (task, x, y), said in zip(TASKS, MULTITASK[variant].rounds(), strict=True):
+            f = m.learn_many(np.array([x], float), [y], tasks=[task])
+            np.testing.assert_allclose(f, said["score"], atol=2e-6)
+            W = np.zeros((3, 2))
+            W[:, : len(m.tasks_)] = m.coef_.T
+            np.testing.assert_allclose(W.ravel(), said["W"], atol=2e-6)
+
+
+def multitask(variant, X, y, task, c, loss, bias, lambda_, gamma, r):
+    """Scores and weights, by the sheet: everything dense, every round."""
+    G, g, W, b, out, t = np.zeros((X.shape[1], 3)), np.zeros(3), np.zeros((X.shape[1], 3)), np.zeros(3), [], 0
+    for x, q, target, omega in zip(X, task, y, c, strict=True):
+        f = x @ W[:, q] + bias * b[q]
+        out.append(f)
+        if omega == 0 or not (bias or x.any()):
+            continue
+        a, t = omega * slope(loss, f, target), t + 1
+        G[:, q] += a * x
+        g[q] += bias * a
+        if variant == "individual":
+            W = -np.sqrt(t) / gamma * soft(G / t, lambda_)
+        else:
+            U = soft(G / t, lambda_ * r) if variant == "both" else G / t
+            W = -np.sqrt(t) / gamma * np.array([shortened(row, lambda_) for row in U])
+        b = -np.sqrt(t) / gamma * g / t
+    return np.array(out), W, b
+
+
+@pytest.mark.parametrize("variant", MULTITASK)
+@pytest.mark.parametrize("loss", ["log", "hinge", "square", "absolute"])
+@pytest.mark.parametrize("bias", [False, True])
+def test_multitask_transcription(variant, loss, bias, monkeypatch):
+    """Scores and weights, in any layout and split; tasks appear on the way."""
+    monkeypatch.setattr("noregret.families.multitask.PERIOD", 7)
+    X, y, c = data(2 if loss in ("log", "hinge") else 0, 18)
+    c = c if bias else np.ones(len(y))
+    task = np.minimum(np.random.default_rng(0).integers(0, 3, len(y)), np.arange(len(y)) // 8)
+    given = {"lambda_": 0.1, "gamma": 3.0, "r": 0.5}
+    f, W, b = multitask(variant, X, y, task, c, loss, bias, **given)
+    names = np.array(["first", "second", "third"])[task]
+    with interpreted():
+        m = nr.MultiTask(variant=variant, loss=loss, fit_intercept=bias, **given)
+        parts = [
+            m.learn_many(csr_matrix(X[a:b]) if a % 2 else X[a:b], y[a:b], names[a:b], c[a:b])
+            for a, b in ((0, 1), (1, 16), (16, 40))
+        ]
+        order = [m.tasks_.index(t) for t in ("first", "second", "third")]
+        again = m.decision_function(X, names)
+    np.testing.assert_allclose(np.concatenate(parts)[1:], f[1:], atol=1e-10)  # before the second label the sign is not known
+    np.testing.assert_allclose(m.coef_[order].T, W, atol=1e-12)
+    np.testing.assert_allclose(m.intercept_[order], b, atol=1e-12)
+    np.testing.assert_allclose(again, (X @ W + bias * b)[np.arange(len(y)), task], atol=1e-12)
+    assert 0 < np.count_nonzero(W) < W.size
+
+
+def test_multitask_faces():
+    rng = np.random.default_rng(1)
+    rows = [{f"x{j}": rng.normal() for j in rng.choice(6, 3, replace=False)} for _ in range(60)]
+    tasks = rng.choice(["a", "b"], 60).tolist()
+    y = ["yes" if sum(x.values()) > 0 else "no" for x in rows]
+    with interpreted():
+        m = nr.MultiTask(loss="log")
+        assert m.learn_one(rows[0], y[0], task=tasks[0]) is None
+        for x, label, t in zip(rows[1:], y[1:], tasks[1:], strict=True):
+            m.learn_one(x, label, task=t)
+        whole = nr.MultiTask(loss="log").partial_fit(rows, y, tasks)
+        np.testing.assert_allclose(m.coef_, whole.coef_, atol=1e-12)
+        assert (m.predict(rows, tasks) == np.array(y)).mean() > 0.8
+        assert m.predict_one(rows[3], task=tasks[3]) == m.predict(rows[3:4], tasks[3:4])[0]
+        assert m.classes_.tolist() == ["no", "yes"]
+        before = m.coef_
+        for wrong, message in (
+            (lambda: m.predict(rows, "c"), "task 'c' has never been learned"),
+            (lambda: m.partial_fit(rows, y, tasks[:5]), "one for each of the 60 rows; got 5"),
+            (lambda: m.partial_fit(rows, y, None), "got none"),
+            (lambda: m.partial_fit(rows[:1], ["maybe"], "a"), "two labels"),
+            (lambda: m.partial_fit([{"x0": np.nan}], ["yes"], "a"), "finite"),
+            (lambda: m.partial_fit(rows[:1], ["yes"], [None]), "task of row 0"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                wrong()
+        assert np.array_equal(m.coef_, before)
+        with pytest.raises(ValueError, match="variant must be one of 'individual'"):
+            nr.MultiTask(variant="some").partial_fit(rows, y, tasks)
+        with pytest.raises(ValueError, match="learned nothing"):
+            m.reset().predict(rows, tasks)

@@ -329,7 +329,7 @@ class Pending(NamedTuple):
 
     def primal(self) -> ndarray:
         """Return the weights."""
-        return self.rule.on(self.u, self.total[0] - self.past).astype(self.u.dtype)  # type: ignore[no-any-return]
+        return self.rule.on(self.u, self.total[0] - self.past).astype(self.u.dtype)
 
     def settle(self) -> None:
         """Let all shrinkage act."""
@@ -421,7 +421,7 @@ class Adapted(NamedTuple):
         """Return the weights."""
         H = self.delta + np.sqrt(self.n, dtype=np.float64)
         r = np.divide(self.eta, H, out=np.zeros_like(H), where=H > 0.0)
-        return self.rule.on(self.u, r, self.t[0] - self.past).astype(self.u.dtype)  # type: ignore[no-any-return]
+        return self.rule.on(self.u, r, self.t[0] - self.past).astype(self.u.dtype)
 
     def settle(self) -> None:
         """Let the regulariser act on all."""

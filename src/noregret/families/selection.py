@@ -419,7 +419,7 @@ class OFS(Classifier):
     multiplies eta y x. Ties go to the first feature. The constant feature is not among the B and not shrunk. Cost O(nnz + B) a
     round.
 
-    Wang, Zhao, Hoi, Jin (2014), algorithms 2 and 3, theorem 2.
+    Wang, Zhao, Hoi, Jin (2014): OFS, and with partial inputs.
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2]], [1, -1, 1]
     >>> OFS(B=2, fit_intercept=False).fit(X, y).coef_.round(3).tolist()
@@ -438,7 +438,7 @@ class PETrunc(Classifier):
 
     Pitfall: a feature whose first weights are small is cut again and again, however useful: OFS shrinks the others.
 
-    Wang, Zhao, Hoi, Jin (2014), algorithm 1.
+    Wang, Zhao, Hoi, Jin (2014): the first, simple truncation.
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2]], [1, -1, 1]
     >>> PETrunc(B=2, fit_intercept=False).fit(X, y).coef_.round(3).tolist()

@@ -277,11 +277,11 @@ class FOBOS(Classifier):
 
     Bound on the regret, constant eta, slopes of at most 1: |u|^2/(2 eta) + eta T G^2/2 + lambda T R(u).
 
-    Duchi, Singer (2009), section 3 (one step: lemma 1).
+    Duchi, Singer (2009), section 2; the bound sums the inequality of one step.
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2]], [1, -1, 1]
-    >>> FOBOS(loss="hinge", lambda_=0.5, fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [[0.0, 1.018, 0.081]]
+    >>> FOBOS(loss="hinge", lambda_=1.1, fit_intercept=False).fit(X, y).coef_.round(3).tolist()
+    [[0.0, 0.241, 0.26]]
     """
 
     name = "fobos"
@@ -289,7 +289,7 @@ class FOBOS(Classifier):
     State, Params, step, arrange = State, FobosParams, split, arrange
     options: ClassVar[dict[str, Any]] = {"groups": None, **Classifier.options}
     share, shares = split_softmax, is_log
-    bound = Bound("Duchi, Singer 2009, lemma 1 summed", "regret", fobos_bound)
+    bound = Bound("Duchi, Singer 2009, one step summed", "regret", fobos_bound)
 
 
 class FOBOSRegressor(Regressor):
@@ -298,18 +298,18 @@ class FOBOSRegressor(Regressor):
     Parameters: `loss`: "square" ((f - y)^2, without 1/2), "absolute", "epsilon_insensitive", "squared_epsilon_insensitive" with
     `epsilon`; the others as in FOBOS. Pitfall: with the square loss the step must be small against 1/|x|^2; scale the features.
 
-    Duchi, Singer (2009), section 3.
+    Duchi, Singer (2009), section 2.
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1]], [1.0, -0.5]
     >>> FOBOSRegressor(eta=0.1, lambda_=0.5, fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [0.103, 0.329, 0.0]
+    [0.099, 0.346, 0.0]
     """
 
     name = "fobos_regressor"
     cite = "duchi2009"
     State, Params, step, arrange = State, RealFobosParams, split, arrange
     options: ClassVar[dict[str, Any]] = {"groups": None, **Regressor.options}
-    bound = Bound("Duchi, Singer 2009, lemma 1 summed", "regret", fobos_bound)
+    bound = Bound("Duchi, Singer 2009, one step summed", "regret", fobos_bound)
 
 
 class TruncatedGradient(Classifier):
@@ -325,18 +325,18 @@ class TruncatedGradient(Classifier):
 
     Bound on the regret, constant eta, slopes of at most 1: |u|^2/(2 eta) + eta T G^2/2 + g T |u|_1.
 
-    Langford, Li, Zhang (2009), section 3 and theorem 1.
+    Langford, Li, Zhang (2009), section 3.3 and theorem 3.1.
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2]], [1, -1, 1]
-    >>> TruncatedGradient(loss="hinge", g=0.5, K=1, fit_intercept=False).fit(X, y).coef_.round(3).tolist()
-    [[-0.0, 0.2, 0.05]]
+    >>> TruncatedGradient(loss="hinge", g=1.1, K=1, fit_intercept=False).fit(X, y).coef_.round(3).tolist()
+    [[0.0, 0.02, 0.09]]
     """
 
     name = "truncated_gradient"
     cite = "langford2009"
     State, Params, step = State, GravityParams, split
     share, shares = split_softmax, is_log
-    bound = Bound("Langford, Li, Zhang 2009, theorem 1", "regret", gravity_bound)
+    bound = Bound("Langford, Li, Zhang 2009, theorem 3.1", "regret", gravity_bound)
 
 
 class TruncatedGradientRegressor(Regressor):
@@ -344,7 +344,7 @@ class TruncatedGradientRegressor(Regressor):
 
     Parameters: `loss` and `epsilon` as in FOBOSRegressor, the others as in TruncatedGradient.
 
-    Langford, Li, Zhang (2009), section 3 and theorem 1.
+    Langford, Li, Zhang (2009), section 3.3 and theorem 3.1.
 
     >>> X, y = [[1, 2, 0], [0.5, -1, 1]], [1.0, -0.5]
     >>> TruncatedGradientRegressor(eta=0.05, g=0.4, theta=0.3, K=1, fit_intercept=False).fit(X, y).coef_.round(3).tolist()
@@ -354,7 +354,7 @@ class TruncatedGradientRegressor(Regressor):
     name = "truncated_gradient_regressor"
     cite = "langford2009"
     State, Params, step = State, RealGravityParams, split
-    bound = Bound("Langford, Li, Zhang 2009, theorem 1", "regret", gravity_bound)
+    bound = Bound("Langford, Li, Zhang 2009, theorem 3.1", "regret", gravity_bound)
 
 
 class Rounding(Classifier):
