@@ -41,7 +41,7 @@ CONFIGURATIONS = {
     "scw1 float32": lambda: nr.SCW1(dtype="float32"),
     "fobos l1l2, hinge": lambda: nr.FOBOS(regularizer="l1l2", loss="hinge", lambda_=0.01),
     "fobos linf": lambda: nr.FOBOS(regularizer="linf", loss="hinge", lambda_=0.01),
-    "truncated gradient, far, float32": lambda: nr.TruncatedGradient(g=0.05, theta=0.5, K=3, dtype="float32"),
+    "truncated gradient, hinge": lambda: nr.TruncatedGradient(loss="hinge", g=0.05, theta=0.5, K=3),
     "rda enhanced": lambda: nr.RDA(loss="hinge", lambda_=0.01, rho=0.01),
     "winnow-1": lambda: nr.Winnow(zero_on_demotion=True, theta=3.0),
     "pa uniclass, learned radius": lambda: nr.PAUniclass(variant="pa", B=4.0),

@@ -466,7 +466,7 @@ def test_files_take_the_space_of_what_is_not_new(tmp_path):
         again = nr.load(tmp_path / "m")
         for k, a in m._m.arrays().items():
             assert a.tobytes() == again._m.arrays()[k].tobytes(), (m, k)
-        m.sparsify().save(tmp_path / "s")
+        m.compact().save(tmp_path / "s")
         assert (tmp_path / "s").stat().st_size < 2_000 + 16 * np.count_nonzero(m.coef_), m
         with interpreted():
             np.testing.assert_allclose(nr.load(tmp_path / "s").decision_function(X), m.decision_function(X), atol=1e-12)
@@ -515,7 +515,7 @@ def test_compact(K, layout, tmp_path):
     labels = y if K == 0 else [f"class {v}" for v in y.tolist()]
     with interpreted():
         m = nr.learner("rda" if K else "rda_regressor", lambda_=0.05, gamma=2.0, **given).partial_fit(Z, labels)
-        small = m.sparsify()
+        small = m.compact()
         small.save(tmp_path / "s")
         for s in (small, nr.load(tmp_path / "s")):
             assert np.array_equal(s.predict(Z), m.predict(Z)) if K else np.allclose(s.predict(Z), m.predict(Z), atol=1e-13)
@@ -532,6 +532,21 @@ def test_compact(K, layout, tmp_path):
                 assert s.predict_one({"never seen": 1.0}) == (m.predict_one({}) if K else pytest.approx(m.intercept_))
 
 
+def test_sparse_coefficients(tmp_path):
+    """As in scikit-learn: `coef_` is sparse until it is made dense, also behind a file; nothing else changes."""
+    for K in (0, 2, 3):
+        X, y, _ = data(K, 19)
+        m = learned(make("rda", K, {"lambda_": 0.05}), X, y)
+        dense = m.coef_
+        m.sparsify().save(tmp_path / "m")
+        for found in (m.coef_, nr.load(tmp_path / "m").coef_):
+            assert found.format == "csr"
+            assert np.array_equal(found.toarray(), np.atleast_2d(dense))
+        assert np.array_equal(m.densify().coef_, dense)
+    with pytest.raises(ValueError, match="learned nothing"):
+        nr.RDA().sparsify()
+
+
 def test_compact_only_predicts(tmp_path):
     from noregret.core.model_file import read, store
 
@@ -539,14 +554,14 @@ def test_compact_only_predicts(tmp_path):
     m = learned(nr.RDA(), X, y)
     for verb in ("fit", "partial_fit", "learn_one", "learn_many"):
         with pytest.raises(TypeError, match="only predicts"):
-            getattr(m.sparsify(), verb)(X, y)
+            getattr(m.compact(), verb)(X, y)
     with pytest.raises(ValueError, match="expecting 8 features"):
-        m.sparsify().predict(X[:, :3])
+        m.compact().predict(X[:, :3])
     with pytest.raises(TypeError, match="save it whole"):
-        learned(nr.NAG(), X, y).sparsify()
+        learned(nr.NAG(), X, y).compact()
     with pytest.raises(ValueError, match="learned nothing"):
-        nr.RDA().sparsify()
-    m.sparsify().save(tmp_path / "s")
+        nr.RDA().compact()
+    m.compact().save(tmp_path / "s")
     meta, tensors = read(tmp_path / "s")
     for wrong in ({"at": tensors["at"][::-1].copy()}, {"at": tensors["at"] + 100}, {"W": tensors["W"][1:]}, {"b": np.zeros(3)}):
         store(tmp_path / "bad", meta, {**tensors, **wrong})

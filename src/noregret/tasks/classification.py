@@ -257,9 +257,9 @@ class Classifier(Learner):
         return label_array(labels.sorted)
 
     @property
-    def coef_(self) -> np.ndarray:
+    def coef_(self) -> Any:
         """The weights: one row per class, or one row with two classes."""
-        return self._oriented(self._all_weights()[0])
+        return self._read(self._oriented(self._all_weights()[0]))
 
     @property
     def intercept_(self) -> np.ndarray:

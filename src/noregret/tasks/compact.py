@@ -17,7 +17,7 @@ from .classification import outward, picked, said
 
 
 class Compact:
-    """What `sparsify()` makes of a learner with linear weights: it answers alike, and takes the space of its non-zero weights.
+    """What `compact()` makes of a learner with linear weights: it answers alike, and takes the space of its non-zero weights.
 
     Names of other features are forgotten; an unknown name counts nothing, as ever. Files are small and quick to load (`nr.load`),
     and nothing is compiled to answer dicts. It cannot learn: keep the learner for that.
@@ -29,7 +29,7 @@ class Compact:
     >>> m = nr.RDA(lambda_=0.1)
     >>> for _ in range(20):
     ...     _ = m.learn_one({"free": 1, "the": 1}, "spam"), m.learn_one({"agenda": 1, "the": 1}, "ham")
-    >>> small = m.sparsify()
+    >>> small = m.compact()
     >>> small.features_, small.predict_one({"free": 1, "the": 1})
     (['free', 'agenda'], 'spam')
     """
@@ -93,7 +93,7 @@ class Compact:
 
     def partial_fit(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse: this is a predictor."""
-        raise TypeError("a Compact only predicts: learn with the learner it was made of, and call its sparsify() again")
+        raise TypeError("a Compact only predicts: learn with the learner it was made of, and call its compact() again")
 
     fit = learn_one = learn_many = partial_fit
 
