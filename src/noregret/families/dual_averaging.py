@@ -378,6 +378,8 @@ class FTRLRegressor(Regressor):
     name = "ftrl_regressor"
     cite = "mcmahan2013"
     State, Params, step = State, RealFtrlParams, collect
+    # scikit-learn's check sets every alpha to 0.01, which it takes for a penalty: here it is the step size
+    tags: ClassVar[dict[str, dict[str, Any]]] = {"regressor": {"poor_score": True}}
 
 
 class AdaGradFOBOS(Classifier):
