@@ -23,6 +23,7 @@ NAMES = (
     "second_order",
     "nothing_to_tune",
     "least_squares",
+    "sparsity",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -149,7 +149,7 @@ def compare(m, ref, K, bias):
 def test_there_are_zeros_to_compare(name):
     """The settings above make exact zeros, and not only zeros; the constant feature is not among them."""
     for K in (0, 2, 3):
-        X, y, _ = data(K, 1)
+        X, y, _ = data(K, 1, n=60)
         with interpreted():
             m = make(name, K, {**STRONG[name], **(SMALL_STEPS[name] if K == 0 else {})}).fit(X, y)
         some = np.count_nonzero(m.coef_)
@@ -234,6 +234,41 @@ def test_new_parameters_in_the_middle_of_a_stream():
         np.testing.assert_allclose(m._m.weights()[0], -G / np.sqrt(m._m.state.w.w.t[0]), rtol=1e-13)
         with pytest.raises(ValueError, match="another kind of state"):
             make("fobos", 2, {}).partial_fit(X, y).set_params(regularizer="l2")
+
+
+def test_compiled():
+    """The kinds that no default has, compiled: everything at once, with many classes, against the interpreter."""
+    X, y, c = data(3, 20)
+    X, classes = csr_matrix(X), [0, 1, 2]
+    given = [
+        nr.FOBOS(regularizer="elastic", lambda_=0.05, classes=classes),
+        nr.FOBOS(regularizer="l1linf", loss="hinge", lambda_=0.05, groups=list("aabcbbcd"), classes=classes),
+        nr.AdaGradFOBOS(lambda_=0.05, l2=0.1, classes=classes),
+        nr.GroupLasso(lambda_=0.02, r=0.5, groups=list("aabcbbcd"), classes=classes),
+        nr.OFS(B=3, partial=True, epsilon=0.5, seed=4, classes=classes),
+    ]
+    for m in given:
+        with interpreted():
+            plain = m.clone().partial_fit(X, y, sample_weight=c)
+        m.partial_fit(X, y, sample_weight=c)
+        np.testing.assert_allclose(m.coef_, plain.coef_, atol=1e-12, err_msg=repr(m))
+        np.testing.assert_allclose(m.intercept_, plain.intercept_, atol=1e-12, err_msg=repr(m))
+        assert np.count_nonzero(m.coef_)
+    tasks = np.arange(len(y)) % 2
+    m, plain = (nr.MultiTask(variant="both", loss="square", lambda_=0.02, gamma=5.0) for _ in range(2))
+    with interpreted():
+        plain.partial_fit(X, y, tasks, c)
+    np.testing.assert_allclose(m.partial_fit(X, y, tasks, c).coef_, plain.coef_, atol=1e-12)
+
+
+def test_reports_count_the_weights_that_are_not_zero():
+    X, y, _ = data(2, 21)
+    with interpreted():
+        for name in ("rda", "fobos", "ofs"):
+            m = nr.learner(name, **STRONG.get(name, {"B": 3}))
+            report = nr.evaluate(X, m, y)
+            assert report.learners[0]["nonzeros"] == np.count_nonzero(m.coef_) + 1, name
+            assert report.learners[0]["nonzeros"] < 9, name
 
 
 # ---- invariants (section Q) ------------------------------------------------------------------------------------------
@@ -611,7 +646,7 @@ def test_multitask_transcription(variant, loss, bias, monkeypatch):
     X, y, c = data(2 if loss in ("log", "hinge") else 0, 18)
     c = c if bias else np.ones(len(y))
     task = np.minimum(np.random.default_rng(0).integers(0, 3, len(y)), np.arange(len(y)) // 8)
-    given = {"lambda_": 0.1, "gamma": 3.0, "r": 0.5}
+    given = {"lambda_": 0.06, "gamma": 3.0, "r": 0.5}
     f, W, b = multitask(variant, X, y, task, c, loss, bias, **given)
     names = np.array(["first", "second", "third"])[task]
     with interpreted():
