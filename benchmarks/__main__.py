@@ -25,6 +25,7 @@ NAMES = (
     "text_errors",
     "least_squares",
     "random_features",
+    "sparsity",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -9,6 +9,7 @@ import pytest
 import reference
 import traces
 import traces_second_order
+import traces_sparse
 from scipy.sparse import csr_matrix
 
 import noregret as nr
@@ -70,8 +71,16 @@ def test_every_learner_has_a_trace_or_a_reason():
         **dict.fromkeys(("adagrad", "adagrad_regressor", "nag", "nag_regressor", "coin", "coin_regressor"), "in test_adaptive.py"),
         "rls": "in test_least_squares.py",
         **dict.fromkeys(("auto", "hedge"), "in test_hedge.py"),
+        **{
+            f"{name}{twin}": "its traces are those of the other task"
+            for name, twin in (
+                ("rounding", ""),
+                ("truncated_gradient", ""),
+                *[(n, "_regressor") for n in ("fobos", "rda", "ftrl", "adagrad_fobos", "adagrad_rda", "group_lasso")],
+            )
+        },
     }
-    printed = {t.registry for t in [*traces.TRACES, *traces_second_order.TRACES]}
+    printed = {t.registry for t in [*traces.TRACES, *traces_second_order.TRACES, *traces_sparse.TRACES]}
     assert set(nr.algorithms()) == printed | set(without)
 
 

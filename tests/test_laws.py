@@ -100,6 +100,10 @@ def test_bounds_are_not_vacuous():
         "eg_regressor": {"loss": "absolute"},
         "eg_pm_regressor": {"loss": "absolute"},
         "pa_uniclass": {"variant": "pa"},
+        "fobos": {"rate": "constant"},
+        "fobos_regressor": {"rate": "constant", "loss": "absolute"},
+        "truncated_gradient_regressor": {"loss": "absolute"},
+        "rda_regressor": {"loss": "absolute"},
     }
     for name in nr.algorithms():
         m = nr.learner(name, **settings.get(name, {}))

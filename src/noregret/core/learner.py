@@ -21,7 +21,7 @@ from .rounds import EXAMPLES, MISTAKES, UPDATES, UnitCost
 from .state import Need, needs_of
 
 REGISTRY: dict[str, type[Learner]] = {}
-TEXTS = ("step", "score_row", "share", "shares", "start")  # attributes that are plain functions, not methods
+TEXTS = ("step", "score_row", "share", "shares", "start", "arrange")  # attributes that are plain functions, not methods
 
 
 class Progress(NamedTuple):
@@ -67,6 +67,7 @@ class Learner:
     )
     shares: ClassVar[Callable[..., Any]] = lambda p: True  # whether these parameters make it so
     start: ClassVar[Callable[..., Any] | None] = None  # (s, p): a start that is not the fill of the slots
+    arrange: ClassVar[Callable[..., Any] | None] = None  # (model, first): features from `first` on have come
     by_rows: ClassVar[bool] = False  # a row per class also when there are two
     nonnegative: ClassVar[bool] = False  # whether features below 0 are refused
     oriented: ClassVar[bool] = False  # whether it matters which of two classes is the positive one
@@ -172,7 +173,7 @@ class Learner:
         if self.nonnegative:
             self._check_row(x)
         idx, values = m.features.row(x, grow)
-        if grow and m.features.grows and (m.features.size > m.dims["feature"] or m.filled):
+        if grow and m.features.grows and (m.features.size > m.ready or m.filled):
             m.widen()
         return idx, values
 
@@ -371,6 +372,32 @@ class Learner:
         if not isinstance(loaded, cls):
             raise TypeError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
         return loaded
+
+    def sparsify(self) -> Self:
+        """Make `coef_` a SciPy sparse matrix from now on, as scikit-learn's linear models do."""
+        self._model()
+        self.sparse_coef_ = True
+        return self
+
+    def densify(self) -> Self:
+        """Make `coef_` an array again."""
+        self._model()
+        self.__dict__.pop("sparse_coef_", None)
+        return self
+
+    def _read(self, W: np.ndarray) -> Any:
+        """Return weights as the reader wants them."""
+        if not self.__dict__.get("sparse_coef_"):
+            return W
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix(np.atleast_2d(W))
+
+    def compact(self) -> Any:
+        """Return a predictor with the non-zero weights alone (see Compact): small in memory and on disk, and unable to learn."""
+        from ..tasks.compact import Compact
+
+        return Compact(self)
 
     # ---- reading back ------------------------------------------------------------------------------------------------
     @property

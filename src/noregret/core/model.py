@@ -13,7 +13,8 @@ from .inputs import FLOATS, Rows
 from .labels import Labels
 from .params import depends_on_width, resolve
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
-from .state import COUNT, Slot, describe, leaves, settle, tmap
+from .sparse import Spared
+from .state import COUNT, Slot, describe, leaves, settle, slots, tmap
 from .votes import Voted
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Model:
         self.relabel()
         if self.learner.start is not None:
             self.learner.start(self.state, self.params)
+        self.ready = 0
+        self.join()
         self.refresh()
 
     # ---- sizes -------------------------------------------------------------------------------------------------------
@@ -77,15 +80,26 @@ class Model:
         size = self.features.size
         if size > self.dims["feature"]:
             self.resize(feature=max(size, 2 * self.dims["feature"]))
+        self.join()
         if self.filled:
             self.params = resolve(self.learner.Params, self.given, size)
             self.refresh()
+
+    def join(self) -> None:
+        """Let the learner arrange features that have come; without such a wish there is room for as many as fit."""
+        if self.learner.arrange is None:
+            self.ready = self.dims["feature"]
+        elif self.features.size > self.ready:
+            self.learner.arrange(self, self.ready)
+            self.ready = self.features.size
 
     def forget(self) -> None:
         """Begin anew with the features, labels and counts there are."""
         self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
         if self.learner.start is not None:
             self.learner.start(self.state, self.params)
+        self.ready = 0
+        self.join()
         self.refresh()
 
     def restart(self) -> None:
@@ -98,9 +112,13 @@ class Model:
         """Take new parameters for what is still to come."""
         params = resolve(self.learner.Params, given, self.features.size)
         spec = describe(self.learner.State, params, bool(given.get("average", False)))
-        fixed = ("classes", "dtype", "fit_intercept", "hash_bits")
-        if repr(spec) != repr(self.spec) or any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
+        fixed = ("classes", "dtype", "fit_intercept", "groups", "hash_bits")
+        if slots(spec) != slots(self.spec) or any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another kind of state: call reset() first, or make a new learner")
+        if repr(spec) != repr(self.spec):  # numbers that weights are made with: what is held back acts with the old ones
+            settle(self.state)
+            self.spec, self.state = spec, tmap(lambda _, a: a, spec, self.state)
+            settle(self.state)
         self.given, self.params = given, params
         if self.many and self.labels is not None:
             self.cost = self.learner.costs(given, self.labels)
@@ -132,6 +150,7 @@ class Model:
         self.dims = grown
         if first:
             if not fresh:
+                settle(self.state)
                 tmap(lambda slot, a: slot.split(a, grown, labels.positive), self.spec, self.state)
                 settle(self.state)
             self.tally[SEEN] = len(labels) if labels.declared else 0 if fresh else 2
@@ -226,8 +245,11 @@ class Model:
 
     def weights(self) -> np.ndarray:
         """Return the primal weights, one row per class (or one row), over the coordinates in use."""
-        w = self.learner.primal(self.state, self.params)
-        return w.reshape(-1, self.dims["class"])[: self.features.size].T.astype(np.float64)
+        flat = self.learner.primal(self.state, self.params)
+        w = flat.reshape(-1, self.dims["class"])[: self.features.size].T.astype(np.float64)
+        if self.features.bias and isinstance(self.state[0], Spared):
+            w[:, self.features.constant] = self.state[0].constant()
+        return w
 
     def nonzeros(self) -> int | None:
         """Return how many weights are not 0, None where there is no one weight vector."""

@@ -1,10 +1,11 @@
 """Model files: safetensors with versioned JSON metadata and a checksum. Nothing in a file is ever run or imported by name.
 
-Tensors: `tally`; `state.<path>`, every array of the state with its axes apart, spare capacity included; `features`, the names
-as JSON, where there are names; `front.<name>`, what stands before the learner of a pipeline. Metadata: `noregret`, JSON text with
-everything else; `sha256`, over that text and all tensors, the same in every format. A value JSON does not know is an object with a
-tag: {"tuple": [...]}, {"bytes": ...}, {"part": ...}. The learners inside a pool are written in the same way, the names of their
-tensors after `<number>/`.
+Tensors: `tally`; `state.<path>`, every array of the state with its axes apart, spare capacity included, or, where that is much
+smaller, only the cells that are not as new, with their places in `at.<path>`; `features`, the names as JSON, where there are names;
+`front.<name>`, what stands before the learner of a pipeline. Metadata: `noregret`, JSON text with everything else; `sha256`, over
+that text and all tensors, the same in every format. A value JSON does not know is an object with a tag: {"tuple": [...]},
+{"bytes": ...}, {"part": ...}. The learners inside a pool are written in the same way, the names of their tensors after
+`<number>/`.
 """
 
 from __future__ import annotations
@@ -27,13 +28,16 @@ from .labels import Labels
 from .model import Dims, Model
 from .params import Choice, resolve
 from .rounds import SEEN, TIE
-from .state import describe, leaves, tmap
+from .sparse import Spared
+from .state import Slot, describe, leaves, tmap
 from .votes import Voted
 
 if TYPE_CHECKING:
     from .learner import Learner
 
-FORMAT = 1
+FORMAT = 2  # a file without `at` is written as format 1
+LEAST = 256  # cells of the smallest array that is worth listing
+MOST = 1 << 32  # cells of the largest array that a list may stand for
 Parts = dict[str, Any]
 Tensors = dict[str, np.ndarray]
 HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs, which JSON would join
@@ -172,13 +176,39 @@ def in_front(learner: Any) -> Any:
 # ---- writing ---------------------------------------------------------------------------------------------------------
 def save(model: Any, path: Any) -> None:
     """Write a learner, or a pipeline, to a file: whole and new, or not at all."""
-    from safetensors.numpy import save as serialize
-
     front = getattr(model, "front", None)
     meta, tensors = pack(model if front is None else model.learner)
     if front is not None:
         meta["front"] = front.meta()
         tensors |= {f"front.{name}": np.ascontiguousarray(a) for name, a in front.tensors().items()}
+    store(path, meta, tensors)
+
+
+def table_of(features: Features) -> dict[str, Any]:
+    """Return what the metadata say of the table of features."""
+    return {k: getattr(features, k, None) for k in ("kind", "width", "bits", "bias", "count")}
+
+
+def names_of(features: Features) -> Tensors:
+    """Return the names of the features, where there are names."""
+    if features.names is None:
+        return {}
+    names = [encode(v, "a feature name", {}) for v in features.names]
+    return {"features": np.frombuffer(json.dumps(names, separators=(",", ":")).encode(), np.uint8)}
+
+
+def said_of(labels: Labels | None) -> dict[str, Any] | None:
+    """Return what the metadata say of the labels."""
+    if labels is None:
+        return None
+    values = [encode(v, f"label {v!r}", {}) for v in labels.values]
+    return {"values": values, "positive": labels.positive, "declared": labels.declared}
+
+
+def store(path: Any, meta: dict[str, Any], tensors: Tensors) -> None:
+    """Write metadata and tensors."""
+    from safetensors.numpy import save as serialize
+
     text = json.dumps(meta, sort_keys=True, separators=(",", ":"))
     write(os.path.realpath(path), serialize(tensors, {"noregret": text, "sha256": checksum(text, tensors)}))
 
@@ -193,35 +223,63 @@ def pack(learner: Learner) -> tuple[dict[str, Any], Tensors]:
     parts = known_parts(cls)
     params = options(learner.get_params(), "parameter", parts)
     fitted = {k: v for k, v in learner.__dict__.items() if k.endswith("_") and k not in cls.defaults}
-    meta: dict[str, Any] = {"format": FORMAT, "noregret": __version__, "learner": cls.name, "params": params, "model": None}
+    meta: dict[str, Any] = {"format": 1, "noregret": __version__, "learner": cls.name, "params": params, "model": None}
     meta["fitted"] = options(fitted, "attribute", parts)
     tensors: Tensors = {}
     m: Any = learner.__dict__.get("_m")
     if m is None:
         return meta, tensors
     learner._sound()
-    features, labels = m.features, m.labels
-    table = {k: getattr(features, k, None) for k in ("kind", "width", "bits", "bias", "count")}
-    meta["model"] = {"features": table, "labels": None, "many": m.many, "dims": {k: int(n) for k, n in m.dims.items()}}
+    meta["model"] = {
+        "features": table_of(m.features),
+        "labels": said_of(m.labels),
+        "many": m.many,
+        "dims": {k: int(n) for k, n in m.dims.items()},
+    }
     given = options(m.given, "parameter", parts)  # those in force: the learner's attributes may have been set since
     meta["model"]["given"] = {k: v for k, v in given.items() if json.dumps(v) != json.dumps(params[k])}
-    if labels is not None:
-        values = [encode(v, f"label {v!r}", {}) for v in labels.values]
-        meta["model"]["labels"] = {"values": values, "positive": labels.positive, "declared": labels.declared}
-    if features.names is not None:
-        names = [encode(v, "a feature name", {}) for v in features.names]
-        tensors["features"] = np.frombuffer(json.dumps(names, separators=(",", ":")).encode(), np.uint8)
+    tensors |= names_of(m.features)
     tensors["tally"] = m.tally
     if hasattr(m, "within"):
         tensors |= {f"state.{at}": a for at, a in m.weighing.arrays().items()}
         inner = [pack(part) for part in m.within()]
         meta["model"]["within"] = [said for said, _ in inner]
+        meta["format"] = max([1, *(said["format"] for said, _ in inner)])
         tensors |= {f"{k}/{name}": a for k, (_, theirs) in enumerate(inner) for name, a in theirs.items()}
         return meta, tensors
     for at, slot, a in leaves(m.spec, m.state):
         if not slot.scratch:
-            tensors[f"state.{at}"] = np.ascontiguousarray(slot.view(a, m.dims))
+            cells, places = packed(slot, slot.view(a, m.dims))
+            tensors |= {f"state.{at}": cells} | ({} if places is None else {f"at.{at}": places})
+            meta["format"] = 1 if places is None and meta["format"] == 1 else FORMAT
     return meta, tensors
+
+
+def packed(slot: Slot, a: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return an array as it is, or, if that is less than half, its cells that are not as new and their places."""
+    flat = a.reshape(-1)
+    if slot.eye or len(flat) < LEAST or len(flat) > MOST:
+        return np.ascontiguousarray(a), None
+    fill = np.asarray(slot.fill, a.dtype)
+    new = flat == fill
+    if a.dtype.kind == "f":
+        new &= np.signbit(flat) == np.signbit(fill)
+    places = np.flatnonzero(~new).astype(np.uint32)
+    if 2 * len(places) * (a.itemsize + 4) > a.nbytes:
+        return np.ascontiguousarray(a), None
+    return flat[places], places
+
+
+def unpacked(slot: Slot, cells: np.ndarray, places: np.ndarray, dims: Dims, what: str) -> np.ndarray:
+    """Return the array of cells in their places, once every place is known to lie inside."""
+    size = math.prod(slot.shape(dims))
+    expect(not slot.eye and size <= MOST, f"{what}, an array that may be listed", slot.shape(dims))
+    expect(places.dtype == np.uint32 and places.ndim == cells.ndim == 1 and len(places) == len(cells), f"places of {what}", places)
+    rising = len(places) == 0 or bool((places[1:] > places[:-1]).all() and places[-1] < size)
+    expect(rising, f"different places in order, below {size}, in {what}", places)
+    a = slot.new(dims, cells.dtype)
+    a.reshape(-1)[places] = cells
+    return slot.view(a, dims)
 
 
 def write(path: str, data: bytes) -> None:
@@ -256,6 +314,8 @@ def load(path: Any) -> Any:
         pass
     try:
         meta, tensors = read(path)
+        if "compact" in meta:
+            return compact(meta, tensors)
         theirs = {k.removeprefix("front."): tensors.pop(k) for k in list(tensors) if k.startswith("front.")}
         learner = build(meta, tensors)
         return learner if meta.get("front") is None else behind(meta["front"], theirs, learner)
@@ -324,8 +384,12 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     given = in_force.get_params()
     spec = describe(cls.State, resolve(cls.Params, given, features.size), bool(given.get("average", False)))
     slots = {f"state.{at}": slot for at, slot, _ in leaves(spec, spec) if not slot.scratch}
-    expect(slots.keys() == tensors.keys(), f"the tensors {sorted(slots)}", sorted(tensors))
+    places = {f"state.{k[3:]}": tensors.pop(k) for k in list(tensors) if k.startswith("at.")}
+    expect(slots.keys() == tensors.keys() >= places.keys(), f"the tensors {sorted(slots)}", sorted(tensors))
+    expect(not places or dims["feature"] <= 2 * max(features.size, 1), f"room for {features.size} features", dims["feature"])
     for at, slot in slots.items():
+        if at in places:
+            tensors[at] = unpacked(slot, tensors[at], places[at], dims, at)
         dtype = np.dtype(given["dtype"] if slot.dtype is float else slot.dtype)
         expect(tensors[at].dtype == dtype, f"{at} of {dtype}", tensors[at].dtype)
         expect(tensors[at].shape == slot.shape(dims), f"{at} of shape {slot.shape(dims)}", tensors[at].shape)
@@ -340,6 +404,9 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     m.state = tmap(lambda slot: slot.new(dims, m.dtype) if slot.scratch else slot._flat(tensors[next(kept)]), spec)
     for w in m.state:
         expect(not isinstance(w, Voted) or sound(w, dims), "kept rows within their arrays", "others")
+        inside = w.w if isinstance(w, Spared) else w
+        expect(not hasattr(inside, "sound") or inside.sound(dims), "places within their arrays", "others")
+    m.ready = features.size if cls.arrange is not None else dims["feature"]
     m.retune(given)  # sizes in the parameters, costs, drivers
     learner._m = m
     return learner
@@ -363,6 +430,13 @@ def restored(m: Any, said: dict[str, Any], tally: np.ndarray, tensors: Tensors) 
     expect(not tensors, "no other tensors", sorted(tensors))
     m.restore(parts)
     return m
+
+
+def compact(meta: dict[str, Any], tensors: Tensors) -> Any:
+    """Return a predictor that was saved without its learner."""
+    from ..tasks.compact import Compact
+
+    return Compact.restored(meta, tensors)
 
 
 def behind(said: dict[str, Any], tensors: Tensors, learner: Learner) -> Any:

@@ -33,6 +33,18 @@ class Range:
 
 
 @dataclass(frozen=True)
+class WholeRange(Range):
+    """The whole numbers among them."""
+
+    def check(self, name: str, value: Any) -> float:
+        """Return the value as a float, or say what was expected and what came."""
+        number = super().check(name, value)
+        if number != math.floor(number):
+            raise ValueError(f"{name} must be a whole number in {self}, got {value!r}")
+        return number
+
+
+@dataclass(frozen=True)
 class Choice:
     """A parameter that is a part: by name from a table, or the part itself.
 
@@ -73,6 +85,8 @@ Fraction = Annotated[float, Range(0.0, 1.0)]
 Share = Annotated[float, Range(0.0, 1.0, "(]")]
 AboveOne = Annotated[float, Range(1.0, math.inf)]
 Exponent = Annotated[float, Range(2.0, 1e3, "[]")]
+Times = Annotated[float, WholeRange(1.0, math.inf, "[)")]
+Unbounded = Annotated[float, Range(0.0, math.inf, "(]")]
 Real = Annotated[float, Range(-math.inf, math.inf)]
 Optional = Annotated[Any, Range(0.0, math.inf), None]  # None, or a positive number; a kernel sees None as 0
 OptionalFraction = Annotated[Any, Range(0.0, 1.0), None]

@@ -92,6 +92,7 @@ Dual = Annotated[Any, Need("link")]  # dot, add in the geometry of the parameter
 DualMeasured = Annotated[Any, Need("link norm")]  # and scale, sqnorm
 Mean = Annotated[Any, Need("mean")]  # Scalable, answering with the mean of all vectors
 Vote = Annotated[Any, Need("vote")]  # Scalable, answering by the vote of all vectors
+Own = Annotated[Any, Need("own")]  # a kind that the Params make: `weights()` of them
 Logs = Annotated[Any, Slot(promote="mirror")]  # logarithms of multiplicative weights, read by coordinate
 PerClass = Annotated[Any, Slot(("class",), dtype=np.float64, promote="copy")]
 Number = Annotated[Any, Slot((), dtype=np.float64)]
@@ -114,6 +115,8 @@ def describe(State: Any, params: Any, average: bool) -> Any:
         if isinstance(need, Slot):
             return need
         what = need.what
+        if what == "own":
+            return params.weights()
         if what == "covariance":
             return covariance(params)
         if what.startswith("link"):
@@ -177,6 +180,13 @@ def leaves(spec: Any, tree: Any, path: str = "") -> list[tuple[str, Slot, np.nda
         fields = zip(spec._fields, spec, tree, strict=True)  # type: ignore[attr-defined]
         return [leaf for f, s, t in fields for leaf in leaves(s, t, f"{path}.{f}" if path else f)]
     return []
+
+
+def slots(spec: Any) -> Any:
+    """Return kinds and Slots of a description, without the numbers in it."""
+    if isinstance(spec, tuple):
+        return type(spec), [slots(s) for s in spec]
+    return spec if isinstance(spec, Slot) else None
 
 
 def settle(tree: Any) -> None:

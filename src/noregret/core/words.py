@@ -28,6 +28,7 @@ class Word:
         self.__module__ = fn.__module__
         self.arity = fn.__code__.co_argcount
         self.cases: list[Case] = []
+        self.found: dict[tuple[type, ...], Callable[..., Any]] = {}  # what was looked up before
         self.strict = False
 
     def on(self, *kinds: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -39,14 +40,19 @@ class Word:
             self.cases = [c for c in self.cases if c.kinds != kinds]  # a notebook cell run again replaces its case
             self.cases.insert(0, Case(kinds, fn))
             self.cases.sort(key=lambda case: [kind is object for kind in reversed(case.kinds)])
+            self.found.clear()
             return fn
 
         return add
 
     def find(self, kinds: Sequence[type]) -> Callable[..., Any]:
         """Return the text for arguments of these kinds."""
+        key = tuple(kinds)
+        if key in self.found:
+            return self.found[key]
         for case in self.cases:
             if all(issubclass(k, c) for k, c in zip(kinds, case.kinds, strict=True)):
+                self.found[key] = case.fn
                 return case.fn
         names = ", ".join(k.__name__ for k in kinds)
         raise TypeError(f"{self.__name__}({names}) has no meaning: {self.__doc__}")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
+from ..core.sparse import soft
 from ..core.words import word
 from .projections import simplex_threshold
 
@@ -34,6 +35,14 @@ class ElasticNet(NamedTuple):
     b: float = 1.0
 
 
+class L1L2(NamedTuple):
+    """R(w) = sum over features of |w_j|_2, w_j the weights of feature j for all classes: they vanish together."""
+
+
+class L1LInf(NamedTuple):
+    """R(w) = sum over features of max_c |w_jc|."""
+
+
 class Grouped(NamedTuple):
     """R(w) = sum over groups of the penalty of the group; group g is v[ends[g-1]:ends[g]]."""
 
@@ -44,11 +53,6 @@ class Grouped(NamedTuple):
 @word
 def prox(penalty, v, t):
     """Do v = the proximal point of v with step t >= 0."""
-
-
-def soft(z, a):
-    """Return sign(z) max(0, |z| - a)."""
-    return math.copysign(max(0.0, abs(z) - a), z)
 
 
 @prox.on(L1)

@@ -222,16 +222,7 @@ class Classifier(Learner):
     # ---- answering ---------------------------------------------------------------------------------------------------
     def _said(self, m: Model, f: np.ndarray, known: int | None = None) -> Any:
         """Return the label of one row of scores."""
-        labels = m.labels
-        assert labels is not None
-        seen = int(m.tally[SEEN] if known is None else known)
-        if seen == 0:
-            return None
-        if m.many:
-            return labels.values[int(np.argmax(f[:seen]))]
-        s = f[0] if seen == 3 else 1.0 if seen == 1 else -1.0
-        up = s > 0.0 or (s == 0.0 and m.tally[TIE] > 0)
-        return labels.values[labels.positive if up else 1 - labels.positive]
+        return said(m, f, known)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row."""
@@ -242,13 +233,7 @@ class Classifier(Learner):
 
     def _picked(self, m: Model, f: np.ndarray) -> np.ndarray:
         """Return the code of the label of each row of scores."""
-        labels, seen = m.labels, int(m.tally[SEEN])
-        assert labels is not None
-        if m.many:
-            return np.argmax(f[:, :seen], axis=1)
-        s = f[:, 0] if seen == 3 else np.full(len(f), 1.0 if seen == 1 else -1.0)
-        up = (s > 0.0) | ((s == 0.0) & (m.tally[TIE] > 0))
-        return np.where(up, labels.positive, 1 - labels.positive)
+        return picked(m, f)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return a score per class in the order of `classes_`; with two classes one score, above 0 for the second."""
@@ -256,12 +241,7 @@ class Classifier(Learner):
 
     def _outward(self, m: Model, f: np.ndarray) -> np.ndarray:
         """Return scores in the order of `classes_`."""
-        labels = m.labels
-        assert labels is not None
-        if f.shape[1] > 1 or m.many:
-            f = f[:, labels.order]
-            return f[:, 1] - f[:, 0] if len(labels) == 2 else f
-        return f[:, 0] * sign(labels)
+        return outward(m, f)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy."""
@@ -277,9 +257,9 @@ class Classifier(Learner):
         return label_array(labels.sorted)
 
     @property
-    def coef_(self) -> np.ndarray:
+    def coef_(self) -> Any:
         """The weights: one row per class, or one row with two classes."""
-        return self._oriented(self._all_weights()[0])
+        return self._read(self._oriented(self._all_weights()[0]))
 
     @property
     def intercept_(self) -> np.ndarray:
@@ -410,3 +390,39 @@ def discrete(y: np.ndarray) -> np.ndarray:
                 "targets."
             )
     return y
+
+
+# ---- from scores to answers, for whatever has labels, a tally and scores of two or many classes ------------------------
+def said(m: Any, f: np.ndarray, known: int | None = None) -> Any:
+    """Return the label of one row of scores."""
+    labels = m.labels
+    assert labels is not None
+    seen = int(m.tally[SEEN] if known is None else known)
+    if seen == 0:
+        return None
+    if m.many:
+        return labels.values[int(np.argmax(f[:seen]))]
+    s = f[0] if seen == 3 else 1.0 if seen == 1 else -1.0
+    up = s > 0.0 or (s == 0.0 and m.tally[TIE] > 0)
+    return labels.values[labels.positive if up else 1 - labels.positive]
+
+
+def picked(m: Any, f: np.ndarray) -> np.ndarray:
+    """Return the code of the label of each row of scores."""
+    labels, seen = m.labels, int(m.tally[SEEN])
+    assert labels is not None
+    if m.many:
+        return np.argmax(f[:, :seen], axis=1)
+    s = f[:, 0] if seen == 3 else np.full(len(f), 1.0 if seen == 1 else -1.0)
+    up = (s > 0.0) | ((s == 0.0) & (m.tally[TIE] > 0))
+    return np.where(up, labels.positive, 1 - labels.positive)
+
+
+def outward(m: Any, f: np.ndarray) -> np.ndarray:
+    """Return scores in the order of `classes_`."""
+    labels = m.labels
+    assert labels is not None
+    if f.shape[1] > 1 or m.many:
+        f = f[:, labels.order]
+        return f[:, 1] - f[:, 0] if len(labels) == 2 else f
+    return f[:, 0] * sign(labels)

@@ -45,6 +45,6 @@ class OneClass(Learner):
         return np.where(self.decision_function(X) >= 0.0, 1, -1)
 
     @property
-    def coef_(self) -> np.ndarray:
+    def coef_(self) -> Any:
         """The centre, or the weights."""
-        return self._all_weights()[0][0]
+        return self._read(self._all_weights()[0][0])

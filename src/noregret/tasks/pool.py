@@ -6,6 +6,7 @@ It answers to the same names as a Model, so that whatever a learner can do, a po
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +88,7 @@ class Pool:
     """The members, their weights, and the tables and tally they share."""
 
     filled = False
+    ready = sys.maxsize  # members make room for features themselves
     dtype = np.dtype(np.float64)
 
     def __init__(self, learner: Learner, features: Features, labels: Labels | None) -> None:

@@ -29,9 +29,9 @@ class Regressor(Learner):
         return 1.0 - rest / spread if spread > 0.0 else float(rest == 0.0)
 
     @property
-    def coef_(self) -> np.ndarray:
+    def coef_(self) -> Any:
         """The weights."""
-        return self._all_weights()[0][0]
+        return self._read(self._all_weights()[0][0])
 
     @property
     def intercept_(self) -> float:

@@ -1,0 +1,171 @@
+"""A predictor and nothing else: the weights that are not 0, and the features that have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core import inputs, model_file
+from ..core.features import Columns, Features, Hashed, Names
+from ..core.inputs import Rows
+from ..core.labels import label_array
+from ..core.learner import Learner, is_dicts, refuse_names, stacked
+from ..core.model_file import expect
+from ..core.rounds import SEEN, TIE
+from .classification import outward, picked, said
+
+
+class Compact:
+    """What `compact()` makes of a learner with linear weights: it answers alike, and takes the space of its non-zero weights.
+
+    Names of other features are forgotten; an unknown name counts nothing, as ever. Files are small and quick to load (`nr.load`),
+    and nothing is compiled to answer dicts. It cannot learn: keep the learner for that.
+
+    `features_`: the names, or the columns, that have weights; `coef_`: a row of their weights for each class (one row with two
+    classes or a real target), `intercept_`, `classes_`.
+
+    >>> import noregret as nr
+    >>> m = nr.RDA(lambda_=0.1)
+    >>> for _ in range(20):
+    ...     _ = m.learn_one({"free": 1, "the": 1}, "spam"), m.learn_one({"agenda": 1, "the": 1}, "ham")
+    >>> small = m.compact()
+    >>> small.features_, small.predict_one({"free": 1, "the": 1})
+    (['free', 'agenda'], 'spam')
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        m = learner._model()
+        if learner.score_row is not None:
+            raise TypeError(f"{type(learner).__name__} does not answer with the dot product with its weights alone: save it whole")
+        W = m.weights().T  # a row for each coordinate
+        bias = W[m.features.constant].copy() if m.features.bias else np.zeros(W.shape[1])
+        if m.features.bias:
+            W[m.features.constant] = 0.0
+        at = np.flatnonzero(W.any(axis=1))
+        self.learner, self.task = learner.name, learner.task
+        self.features, self.at = reduced(m.features, at)
+        self.W, self.b = W[at], bias
+        self.labels, self.many = m.labels, m.many
+        self.tally = m.tally.copy()
+
+    # ---- answering ---------------------------------------------------------------------------------------------------
+    def _scores(self, X: Any) -> np.ndarray:
+        if is_dicts(X):
+            return self._of(stacked(self.features, X, grow=False))
+        rows = inputs.rows(X, "float64")
+        known = self.features.names if isinstance(self.features, Columns) else None
+        if known and rows.names is not None and known != rows.names:
+            refuse_names(known, rows.names)
+        self.features.check(rows, "Compact")
+        return self._of(self.features.rows(rows, False))
+
+    def _of(self, rows: Rows) -> np.ndarray:
+        """Return the scores of rows that are in their places."""
+        if rows.layout == "dense":
+            return np.asarray(rows.arrays[0][:, self.at] @ self.W + self.b)
+        indptr, indices, data = rows.arrays
+        a, b = int(indptr[0]), int(indptr[-1])
+        places = np.searchsorted(self.at, indices[a:b])
+        known = self.at[np.minimum(places, max(len(self.at) - 1, 0))] == indices[a:b] if len(self.at) else np.zeros(b - a, bool)
+        row = np.repeat(np.arange(rows.n), np.diff(indptr))[known]
+        terms = data[a:b][known, None] * self.W[places[known]]
+        return np.column_stack([np.bincount(row, column, rows.n) for column in terms.T]) + self.b
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label, or the number, of each row."""
+        f = self._scores(X)
+        if self.labels is None:
+            return f[:, 0]
+        return self.labels.array()[picked(self, f)]
+
+    def predict_one(self, x: Any) -> Any:
+        """Return the label, or the number, of one example."""
+        idx, values = self.features.row(x, False)
+        f = self._of(Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0))[0]
+        return float(f[0]) if self.labels is None else said(self, f)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return a score per class in the order of `classes_`; with two classes one score, above 0 for the second."""
+        if self.labels is None:
+            raise AttributeError("decision_function: this is a regression; use predict")
+        return outward(self, self._scores(X))
+
+    def partial_fit(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: this is a predictor."""
+        raise TypeError("a Compact only predicts: learn with the learner it was made of, and call its compact() again")
+
+    fit = learn_one = learn_many = partial_fit
+
+    # ---- reading back ------------------------------------------------------------------------------------------------
+    @property
+    def features_(self) -> list[Any]:
+        """The features that have weights: names, or numbers of columns (places, where names are hashed)."""
+        if isinstance(self.features, Names):
+            return list(self.features.names)
+        numbers = self.at - int(self.features.bias and self.features.constant == 0)
+        names = self.features.names if isinstance(self.features, Columns) else None
+        return [int(j) if names is None else names[j] for j in numbers]
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights of these features."""
+        return self.W.T.copy() if self.labels is None else np.atleast_2d(outward(self, self.W).T)
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """The weight of the constant feature, for each class or alone."""
+        return self.b.copy() if self.labels is None else np.ravel(outward(self, self.b[None]))
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, sorted."""
+        if self.labels is None:
+            raise AttributeError("classes_: this is a regression")
+        return label_array(self.labels.sorted)
+
+    def __repr__(self) -> str:
+        return f"<Compact {self.learner}: {len(self.at)} features, {np.count_nonzero(self.W)} weights>"
+
+    # ---- files -------------------------------------------------------------------------------------------------------
+    def save(self, path: Any) -> None:
+        """Write the predictor to a file."""
+        from .. import __version__
+
+        own = {"learner": self.learner, "task": self.task, "many": self.many, "labels": model_file.said_of(self.labels)}
+        meta = {"format": 2, "noregret": __version__, "compact": {**own, "features": model_file.table_of(self.features)}}
+        tensors = {"at": self.at, "W": np.ascontiguousarray(self.W), "b": self.b, "tally": self.tally}
+        model_file.store(path, meta, tensors | model_file.names_of(self.features))
+
+    @classmethod
+    def restored(cls, meta: dict[str, Any], tensors: dict[str, np.ndarray]) -> Compact:
+        """Return the predictor of a file, every number of it checked."""
+        own, names = meta["compact"], tensors.pop("features", None)
+        self = cls.__new__(cls)
+        self.learner, self.task, self.many = own["learner"], own["task"], own["many"]
+        self.features, self.labels = model_file.features_of(own["features"], names), model_file.labels_of(own["labels"])
+        expect(tensors.keys() == {"at", "W", "b", "tally"}, "the tensors at, W, b, tally", sorted(tensors))
+        self.at, self.W, self.b, self.tally = (tensors[k] for k in ("at", "W", "b", "tally"))
+        expect(type(self.many) is bool and (self.labels is not None) == (self.task == "classification"), "labels", own["labels"])
+        columns = len(self.labels) if self.labels is not None and self.many else 1
+        expect(self.W.dtype == np.float64 and self.W.shape == (len(self.at), columns), f"W of {columns} columns", self.W.shape)
+        expect(self.b.dtype == np.float64 and self.b.shape == (columns,), f"b of {columns} numbers", self.b.shape)
+        rising = self.at.ndim == 1 and bool((np.diff(self.at) > 0).all())
+        inside = rising and (len(self.at) == 0 or (self.at[0] >= 0 and self.at[-1] < self.features.size))
+        expect(self.at.dtype == np.int64 and bool(inside), f"different places in order, below {self.features.size}", self.at)
+        expect(self.tally.dtype == np.int64 and self.tally.shape == (5,) and abs(self.tally[TIE]) <= 1, "a tally", self.tally)
+        expect(bool(0 <= self.tally[SEEN] <= (columns if self.many else 3)), "a tally", self.tally)
+        return self
+
+
+def reduced(features: Features, at: np.ndarray) -> tuple[Features, np.ndarray]:
+    """Return a table that knows the features of these coordinates, and where they are in it."""
+    if isinstance(features, Names):
+        names, small = features.names, Names(features.bias)
+        small.row({names[j - features.bias]: 0.0 for j in at}, True)
+        return small, np.arange(len(at)) + int(features.bias)
+    if isinstance(features, Hashed):
+        small_table = Hashed(features.bits, features.bias)
+        small_table.width = features.width
+        return small_table, at
+    return features, at
