@@ -1,5 +1,7 @@
 """The sparse learners: printed traces, an eager transcription, the invariants of the sheet, and what may not depend on laziness."""
 
+import json
+
 import numpy as np
 import pytest
 from reference_sparse import largest, ofs, shortened, slope, soft, transcribe
@@ -695,3 +697,82 @@ def test_multitask_faces():
             nr.MultiTask(variant="some").partial_fit(rows, y, tasks)
         with pytest.raises(ValueError, match="learned nothing"):
             m.reset().predict(rows, tasks)
+
+
+# ---- studies and the command line ------------------------------------------------------------------------------------
+RELEVANT = "synthetic:linear?n=800&d=20&relevant=3&noise=0.05&seed=2"
+
+
+def command(*args):
+    from click.testing import CliRunner
+
+    from noregret.cli import main
+
+    with nr.core.engine.interpreted():
+        return CliRunner().invoke(main, list(args))
+
+
+def test_a_grid_of_penalties_draws_error_against_size(tmp_path):
+    from noregret.evaluation import summary
+
+    page, plot = tmp_path / "r.html", tmp_path / "p.svg"
+    done = command("sweep", RELEVANT, "-m", "rda", "--lambda-grid", "5", "--no-regret", "--html", str(page), "--plot", str(plot))
+    assert done.exit_code == 0, done.output
+    assert "nonzeros" in done.output
+    assert "frontier-chart" in page.read_text()
+    assert "Error and size of rda" in plot.read_text() or plot.stat().st_size > 5000
+    with nr.core.engine.interpreted():
+        found = nr.sweep(RELEVANT, "rda", lambda_=[1e-4, 1e-2, 0.05, 0.5], regret=False).learners
+    points = summary.frontier(found)
+    assert [n for n, _, _ in points] == sorted(n for n, _, _ in points)
+    best = summary.best_of_frontier(points)
+    for n, e, _ in best:
+        assert not any((m <= n and f < e) or (m < n and f <= e) for m, f, _ in points)
+    assert "learners with a penalty" in command("sweep", RELEVANT, "-m", "pa1", "--lambda-grid").output
+
+
+def test_features_in_use_are_told():
+    with nr.core.engine.interpreted():
+        m = nr.RDA(lambda_=0.01)
+        found = nr.evaluate(RELEVANT, m, features=3, regret=False).learners[0]["features"]
+        assert found["count"] == np.count_nonzero(m.coef_) < 20
+        assert found["of"] == 20
+        sizes = np.abs(m.coef_).max(0)
+        assert [row["feature"] for row in found["top"]] == [str(j) for j in np.argsort(-sizes)[:3]]
+        assert [row["size"] for row in found["top"]] == sorted(sizes, reverse=True)[:3]
+        assert all(1 <= row["since"] <= 800 for row in found["top"])
+        orders = nr.compare(RELEVANT, ["rda:lambda_=0.01"], features=3, permutations=3).learners[0]["features"]
+    assert 0.0 < orders["stability"] <= 1.0
+    assert all(row["orders"] == 1.0 for row in orders["top"])
+
+
+def test_stability_of_choices():
+    from noregret.evaluation.selection import stability
+
+    assert stability([{1, 2}, {1, 2}]) == 1.0
+    assert stability([{1}, {2}]) == 0.0
+    assert stability([{1, 2}, {2, 3}, {1, 2}]) == pytest.approx((1 / 3 + 1 + 1 / 3) / 3)
+    assert stability([set(), set()]) == 1.0
+
+
+def test_groups_on_the_command_line(tmp_path):
+    table = tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    lines = ["a_x,a_y,b_x,b_y,label"]
+    for _ in range(60):
+        x = rng.standard_normal(4).round(3)
+        lines.append(",".join(map(str, [*x, int(x[0] > 0)])))
+    table.write_text("\n".join(lines))
+    groups = tmp_path / "groups.txt"
+    groups.write_text("a_x first\na_y first\nb_x,second\nb_y second\n")
+    said = [
+        command("evaluate", str(table), "--target", "label", "-m", "group_lasso", "--lambda", "0.05", "--groups", g, "--json")
+        for g in ("prefix:_", str(groups))
+    ]
+    found = [json.loads(done.output) for done in said]
+    assert found[0]["mistakes"] == found[1]["mistakes"]
+    assert found[1]["params"]["groups"] == {"a_x": "first", "a_y": "first", "b_x": "second", "b_y": "second"}
+    groups.write_text("a_x first more\n")
+    done = command("evaluate", str(table), "--target", "label", "-m", "group_lasso", "--groups", str(groups))
+    assert done.exit_code == 2
+    assert "line 1: expected a feature and its group" in done.output

@@ -13,7 +13,7 @@ from ..text import amount
 from . import plugins
 from .cite import unknown
 from .options import Command, Decorator, Option, ParamType
-from .values import Costs, ListOf, Named, Number, Pairs, Values
+from .values import Costs, Grouping, ListOf, Named, Number, Pairs, Values
 
 LEFT_OUT = ("epochs", "shuffle", "seed", "hash_bits")  # of `fit`, or of the source
 SHARED = {
@@ -25,6 +25,7 @@ SHARED = {
     "mode": "With --cost: learn against the class of largest loss, or the one predicted.",
     "margin": "With --cost: the margin asked for.",
     "dtype": "Of the weights.",
+    "groups": "Features that belong together: by a prefix of their names, or as a file says, a line for each.",
 }
 WORDS = {"mode": ("max_loss", "prediction"), "margin": ("sqrt_cost", "cost", "unit"), "dtype": ("float64", "float32")}
 PREFIX = "learner_"  # of the names by which a command gets their values
@@ -188,7 +189,7 @@ def options_of(cls: Any, taken: set[str], lists: bool) -> list[Option]:
             flag, kind = f"{flag}/--no-{flag.lstrip('-')}", click.BOOL
         elif kind is bool:
             kind = Named({"true": True, "false": False})
-        if lists and not isinstance(kind, (Values, Pairs, Costs)):
+        if lists and not isinstance(kind, (Values, Pairs, Costs, Grouping)):
             kind = ListOf(kind)
         found.append(Option([flag, PREFIX + name], type=kind, default=None, metavar=metavar(kind), help=said, group=heading))
     return found
@@ -212,7 +213,7 @@ def type_of(name: str, default: Any, hint: Any) -> Any:
         return Named({"none" if k is None else str(k): k for k in mark.table})
     if isinstance(default, bool):
         return bool
-    kinds = {"classes": Values(), "class_weight": Pairs(), "cost": Costs()}
+    kinds = {"classes": Values(), "class_weight": Pairs(), "cost": Costs(), "groups": Grouping()}
     return Named({v: v for v in WORDS[name]}) if name in WORDS else kinds.get(name, click.STRING)
 
 

@@ -21,6 +21,8 @@ from .options import (
 from .plugins import plugin_option
 from .progress import following, watching
 
+EACH, WHOLE = (-6.0, 0.0), (-2.0, 4.0)  # powers of 10 of a penalty of every round, and of one for the whole run
+
 
 @click.command("sweep", cls=learners.SweepCommand, short_help="Measure a grid of settings of one learner.")
 @source_argument
@@ -42,6 +44,16 @@ from .progress import following, watching
     metavar="SHARE",
     help="Choose by the last share of the rows, answered without learning.",
 )
+@click.option(
+    "--lambda-grid",
+    cls=Option,
+    group="Options",
+    type=click.IntRange(2),
+    is_flag=False,
+    flag_value=13,
+    metavar="[N]",
+    help="N penalties (13 unless said) for a learner that has one, from next to none to all weights 0: error against size.",
+)
 @source_options
 @watching_options
 @report_options
@@ -53,6 +65,7 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
     \b
     noregret sweep mail.svm --model pa1 -C 0.01,0.1,1
     noregret sweep mail.svm --model pa1 -C 2^-4..2^4 --average true,false
+    noregret sweep mail.svm --model rda --lambda-grid --plot frontier.png
     noregret sweep --model pa1 --help      shows the options of pa1
     """  # noqa: D301  click reads the mark
     from ..evaluation.study import sweep
@@ -60,7 +73,10 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
     check_files(options)
     base = learners.from_spec(model)
     grid = learners.settings(options)
-    for name in ("classes", "class_weight", "cost"):  # values that are lists themselves
+    if options["lambda_grid"] is not None:
+        name = penalty_of(base)
+        grid[name] = penalties(options["lambda_grid"], WHOLE if name == "lambda1" else EACH)
+    for name in ("classes", "class_weight", "cost", "groups"):  # values that are no lists, or lists themselves
         if name in grid:
             base.set_params(**{name: grid.pop(name)})
     if not any(len(values) > 1 for values in grid.values()):
@@ -71,6 +87,20 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
     with watching(quiet, base.name) as watch:
         report = sweep(source_of(source), base, **following(watch), **grid, **extra, **watched(options))
     deliver(report, options, watch.stopped)
+
+
+def penalty_of(base: Any) -> str:
+    """Return the parameter that makes weights 0."""
+    found = next((name for name in ("lambda_", "lambda1", "g") if name in base.defaults), None)
+    if found is None or not hasattr(base, "compact"):
+        raise click.UsageError(f"--lambda-grid is for learners with a penalty, such as rda, ftrl and fobos; {base.name} has none")
+    return found
+
+
+def penalties(n: int, powers: tuple[float, float]) -> list[float]:
+    """Return n penalties between two powers of 10, evenly spaced on a logarithmic axis, with the digits that tell them apart."""
+    low, high = powers
+    return [float(f"{10.0 ** (low + (high - low) * i / (n - 1)):.3g}") for i in range(n)]
 
 
 def example(base: Any) -> str:

@@ -59,6 +59,26 @@ class Named(ParamType):
         return [CompletionItem(name) for name in self.table if name.startswith(incomplete)]
 
 
+class Grouping(ParamType):
+    """Groups of features: prefix:SEPARATOR, or a file with a line `name group` for each feature."""
+
+    name, shown = "groups", "prefix:SEP|FILE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the text, or a dict of groups by name or number."""
+        if not isinstance(value, str) or value.startswith("prefix:"):
+            return value
+        try:
+            with open(value, encoding="utf-8") as file:
+                lines = [line.replace(",", " ").split() for line in file if line.strip()]
+        except OSError as e:
+            self.fail(f"expected prefix:SEPARATOR or a file, got {value!r} ({e.strerror})", param, ctx)
+        for i, line in enumerate(lines):
+            if len(line) != 2:
+                self.fail(f"{value}, line {i + 1}: expected a feature and its group, got {' '.join(line)!r}", param, ctx)
+        return {int(name) if name.isdecimal() else name: group for name, group in lines}
+
+
 class ListOf(ParamType):
     """Several values with commas between them; of numbers also a range, 2^-4..2^4 or 0.01..10*10."""
 

@@ -104,6 +104,7 @@ class Numbers:
     grows = True
     width = None
     names = None
+    titles: Any = None  # whoever numbers the features, with their `feature_names`
     MOST = 1 << 28  # 2 GB of weights in float64
 
     def __init__(self, bias: bool, count: int = 0) -> None:

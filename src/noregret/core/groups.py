@@ -481,6 +481,8 @@ def labelled(given: Any, features: Features, start: int) -> Iterator[tuple[int, 
         names = list(islice(reversed(features.table), end - first))[::-1]
     elif isinstance(features, Columns) and features.names is not None:
         names = features.names[first:]
+    elif getattr(features, "titles", None) is not None:
+        names = features.titles.feature_names[first - before : end - before]  # type: ignore[union-attr]
     numbers = range(first - before, end - before)
     if isinstance(given, str):
         rule, _, separator = given.partition(":")

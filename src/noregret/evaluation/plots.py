@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,8 @@ def draw(report: Report, what: str | None, form: str, *, learner: str | None = N
     if not able:
         raise ValueError("this report has no curves, no regret and no setting that varies: there is nothing to plot")
     if what is None:
-        what = "sweep" if report.kind == "sweep" and "sweep" in able else next(iter(able))
+        first = ("frontier", "sweep") if report.kind == "sweep" else ()
+        what = next((k for k in first if k in able), next(iter(able)))
     if what not in able:
         raise ValueError(f"cannot plot {what!r}: this report has {', '.join(able)}")
     figure = new_figure()
@@ -181,7 +183,11 @@ def frontier(figure: Any, report: Report, rows: Sequence[Learner], _: Learner) -
     best = summary.best_of_frontier(points)
     line(axes, [n for n, _, _ in best], [e for _, e, _ in best], 0, "no other has fewer weights and less error", bold=True)
     axes.plot([n for n, _, _ in points], [e for _, e, _ in points], "o", color=LIGHT_PAPER["soft"], markersize=4, label="settings")
+    reach, last = max(e for _, e, _ in best) - best[-1][1], math.inf
     for n, e, row in best:
+        if last - e < 0.04 * reach:  # the names would lie on each other
+            continue
+        last = e
         said = f"{swept.name.rstrip('_')} {amount(row['params'][swept.name])}"
         axes.annotate(plain_text(said), (n, e), textcoords="offset points", xytext=(4, 5), fontsize=7, color=LIGHT_PAPER["soft"])
     axes.set_title(f"Error and size of {plain_text(str(rows[0]['model']))}", loc="left")

@@ -137,7 +137,7 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         plain("r2", "R2", 6),
         plain("queries", "labels asked", 8),
         plain("updates", "updates", 2),
-        plain("nonzeros", "nonzeros", 1),
+        plain("nonzeros", "nonzeros", 8 if frontier(learners) else 1),
         plain("support_vectors", "support vectors", 1),
         plain("regret", "regret", 8),
         Column("bound", "bound", value("bound"), shown_bound, 3),
@@ -320,7 +320,7 @@ def swept(learners: Sequence[Learner]) -> Sweep | None:
 
 
 def frontier(learners: Sequence[Learner]) -> list[tuple[int, float, Learner]]:
-    """Return (non-zero weights, error or loss, learner) of a sweep in which the number of weights varies, fewest first."""
+    """Return (non-zero weights, error or loss, learner) of a sweep in which the number of weights varies twofold, fewest first."""
     found, loss = swept(learners), main_loss(learners)
     if found is None:
         return []
@@ -330,7 +330,9 @@ def frontier(learners: Sequence[Learner]) -> list[tuple[int, float, Learner]]:
         error = figure(row, key, loss)
         if error is not None and row["nonzeros"] is not None:
             points.append((row["nonzeros"], error, row))
-    return sorted(points, key=lambda p: p[:2]) if len({n for n, _, _ in points}) > 2 else []
+    found_sizes = sorted({n for n, _, _ in points})
+    varied = len(found_sizes) > 2 and found_sizes[-1] >= 2 * found_sizes[0]
+    return sorted(points, key=lambda p: p[:2]) if varied else []
 
 
 def best_of_frontier(points: Sequence[tuple[int, float, Learner]]) -> list[tuple[int, float, Learner]]:

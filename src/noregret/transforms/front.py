@@ -133,7 +133,15 @@ class Front:
             return Columns(self.outputs, bias)
         if self.table is not None and self.table.hash_bits is not None:
             return Hashed(self.table.hash_bits, bias)
-        return Numbers(bias) if self.table is not None or self.width is None else Columns(self.width, bias)
+        if self.table is None and self.width is not None:
+            return Columns(self.width, bias)
+        return self.entitle(Numbers(bias))
+
+    def entitle(self, features: Features) -> Features:
+        """Let numbered features know where their names are."""
+        if isinstance(features, Numbers):
+            features.titles = self.table
+        return features
 
     @property
     def outputs(self) -> int | None:

@@ -85,6 +85,8 @@ class Pipeline:
                 raise ValueError(f"expected a learner of {front.outputs} features, those of {front!r}, found {m.features.width}")
         elif m is not None and front.table is not None and front.table.hash_bits != getattr(m.features, "bits", None):
             raise ValueError(f"expected the features of {front.table!r}, found a learner of {m.features.kind}")
+        if m is not None:
+            front.entitle(m.features)
         table = [] if front.table is None else [front.table.fresh()]
         made = cls([*table, *(m.fresh() for m in front.maps), learner])
         made._front = front
