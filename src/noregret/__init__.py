@@ -36,6 +36,9 @@ _NAMES = {
     "evaluation.report": "Report",
     "evaluation.study": "compare evaluate sweep",
     "evaluation.training": "train",
+    "parts.budgets": "Merge ProjectRemoved Projection RemoveOldest RemoveRandom RemoveRedundant RemoveSmallest Replace "
+    "ReplaceNearest Shrink Stop",
+    "parts.kernels": "Cauchy Laplacian Linear Polynomial RBF Sigmoid",
     "parts.projections": "HalfSpace",
     "registry": "algorithms learner",
     "core.batch": "BadRow",

@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
 
+from .basis import described
+from .expansion import Expansion
 from .features import Columns, Features, Hashed, Names, Numbers
 from .labels import Labels
 from .model import Dims, Model
 from .params import Choice, resolve
 from .rounds import SEEN, TIE
-from .state import describe, leaves, tmap
+from .state import leaves, tmap
 from .votes import Voted
 
 if TYPE_CHECKING:
@@ -155,6 +157,7 @@ def save(model: Any, path: Any) -> None:
         features, labels = m.features, m.labels
         table = {k: getattr(features, k, None) for k in ("kind", "width", "bits", "bias", "count")}
         meta["model"] = {"features": table, "labels": None, "many": m.many, "dims": {k: int(n) for k, n in m.dims.items()}}
+        meta["model"]["sparse"] = m.sparse
         given = options(m.given, "parameter")  # those in force: the learner's attributes may have been set since
         meta["model"]["given"] = {k: v for k, v in given.items() if json.dumps(v) != json.dumps(params[k])}
         if labels is not None:
@@ -278,7 +281,8 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
 
     in_force = cls(**{**params, **{k: decode(v, parts) for k, v in said["given"].items()}})
     given = in_force.get_params()
-    spec = describe(cls.State, resolve(cls.Params, given, features.size), bool(given.get("average", False)))
+    sparse = said["sparse"]
+    spec = described(cls, given, resolve(cls.Params, given, features.size), sparse, features.size, labels)
     slots = {f"state.{at}": slot for at, slot, _ in leaves(spec, spec) if not slot.scratch}
     expect(slots.keys() == tensors.keys(), f"the tensors {sorted(slots)}", sorted(tensors))
     for at, slot in slots.items():
@@ -286,16 +290,17 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
         expect(tensors[at].dtype == dtype, f"{at} of {dtype}", tensors[at].dtype)
         expect(tensors[at].shape == slot.shape(dims), f"{at} of shape {slot.shape(dims)}", tensors[at].shape)
 
-    m = Model(in_force, features, None)
+    m = Model(in_force, features, None, sparse)
     expect(dims.keys() == m.dims.keys() and dims["two"] == 2, f"the sizes {sorted(m.dims)}", dims)
     expect(tally.dtype == m.tally.dtype and tally.shape == m.tally.shape, "a tally", tally)
     most = rows if many else 3
     expect(bool((tally[:TIE] >= 0).all() and tally[SEEN] <= most and abs(tally[TIE]) <= 1), "a tally", tally)
     kept = iter(slots)
-    m.labels, m.many, m.dims, m.tally = labels, many, dims, tally
+    m.labels, m.many, m.dims, m.tally, m.spec = labels, many, dims, tally, spec
     m.state = tmap(lambda slot: slot.new(dims, m.dtype) if slot.scratch else slot._flat(tensors[next(kept)]), spec)
     for w in m.state:
         expect(not isinstance(w, Voted) or sound(w, dims), "kept rows within their arrays", "others")
+        expect(not isinstance(w, Expansion) or w.sound(), "support vectors within their arrays", "others")
     m.retune(given)  # sizes in the parameters, costs, drivers
     learner._m = m
     return learner

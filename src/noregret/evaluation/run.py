@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.batch import Batch
+from ..core.expansion import Expansion
 from ..core.features import Features
 from ..core.labels import Coded, Labels
 from ..core.learner import Learner, Progress
@@ -288,5 +289,5 @@ def sizes(learner: Learner) -> tuple[int | None, int | None, int]:
     if m is None:
         return 0, None, 0
     size = sum(a.nbytes for _, slot, a in leaves(m.spec, m.state) if not slot.scratch)
-    kept = int(m.state[0].size[0]) if isinstance(m.state[0], Voted) else None
+    kept = int(m.state[0].size[0]) if isinstance(m.state[0], (Voted, Expansion)) else None
     return None if kept is not None else int(np.count_nonzero(m.weights())), kept, size
