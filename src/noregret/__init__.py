@@ -19,8 +19,10 @@ __version__ = "0.1.0.dev0"
 # Public names by module, imported when first used: `import noregret` loads neither numba nor scikit-learn.
 _NAMES = {
     "families.adaptive": "AdaGrad AdaGradRegressor NAG NAGRegressor",
+    "families.budgeted": "BPANN BPAP BPAS FixedBudget Forgetron LeastRecent Projectron ProjectronPP RBP Stoptron",
     "families.coin": "Coin CoinRegressor",
     "families.confidence": "AROW CW CWVar IELLIP NAROW NHERD SCW1 SCW2 SOP",
+    "families.duol": "DUOL",
     "families.gradient": "MirrorDescent MirrorDescentRegressor OGD OGDRegressor",
     "families.large_margin": "ALMA AggressiveROMMA ROMMA",
     "families.least_squares": "RLS",

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from .examples import Block, Pair
+from .examples import Block, Pair, Weighted
 from .stores import Objects, Ragged, alone, alone_at, meet, meet_own, move, put
 from .weights import add, answer, answers, dot, norm2, null, scale, scores, spread, sqnorm, tick
 from .words import rare, word
@@ -319,24 +319,45 @@ def _(w):
 
 
 # ---- adding ----------------------------------------------------------------------------------------------------------------
-@add.on(Expansion)
+@word
+def aim(w, a, x):
+    """Leave the coefficients that the row of the example would get from a step of length a in u."""
+
+
+@aim.on(Expansion)
 def _(w, a, x):
     w.u[0] = a
-    enter(w, x)
 
 
-@add.on(Expansion, object, Block)
+@aim.on(Expansion, object, Block)
 def _(w, a, x):
     w.u[:] = 0.0
     w.u[x.c] = a
-    enter(w, x.x)
 
 
-@add.on(Expansion, object, Pair)
+@aim.on(Expansion, object, Pair)
 def _(w, a, x):
     w.u[:] = 0.0
     w.u[x.a] = a
     w.u[x.b] = -a
+
+
+@aim.on(Expansion, object, Weighted)
+def _(w, a, x):
+    aim(w, a, x.x)
+
+
+@add.on(Expansion)
+def _(w, a, x):
+    aim(w, a, x)
+    enter(w, x)
+
+
+@add.on(Expansion, object, Block)
+@add.on(Expansion, object, Pair)
+def add_row(w, a, x):
+    """Add the row under the example."""
+    aim(w, a, x)
     enter(w, x.x)
 
 

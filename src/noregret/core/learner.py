@@ -455,6 +455,44 @@ class Learner:
             raise AttributeError("hash_collisions_: the features are not hashed")
         return features.collisions
 
+    def _expansion(self) -> Expansion:
+        w = self._model().state[0]
+        if not isinstance(w, Expansion):
+            raise AttributeError("this model has weights and no support vectors: see coef_, or give a kernel=")
+        return w
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The examples kept, oldest first: an array, a CSR matrix where rows were sparse, a list where they are objects."""
+        w, features = self._expansion(), self._model().features
+        found = w.S.vectors(w.order(), features.size)
+        return found[:, np.arange(features.size) != features.constant] if features.bias else found
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """The coefficients of the support vectors, oldest first, in the form of `coef_`."""
+        return self._oriented(self._expansion().coefficients())
+
+    @property
+    def n_support_(self) -> int:
+        """Support vectors kept."""
+        return int(self._expansion().size[0])
+
+    def _oriented(self, w: np.ndarray) -> np.ndarray:
+        """Return what has a row per class as a reader sees it."""
+        return np.asarray(w[0])
+
+    @property
+    def _bounded(self) -> bool:
+        """Whether memory stays within bounds however many rows are learned from."""
+        free = getattr(self, "kernel", None) is not None and self.policy is None and self.budget is None
+        return not (self.grows or free)
+
+    @property
+    def _merging(self) -> str:
+        """How two of these are merged: expansions not at all, as what they keep would have to be chosen anew."""
+        return "none" if getattr(self, "kernel", None) is not None else self.merges
+
     def _all_weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (coef, intercept), one row per class or one row."""
         m = self._model()
