@@ -1,6 +1,6 @@
 """Eager NumPy transcriptions of the kernel learners and budgets: every quantity from the whole Gram matrix, every time.
 
-A hypothesis is the list of its points and a K x n matrix of coefficients (K = 1 for two classes and for real targets), oldest first.
+A hypothesis is the list of its points, oldest first, and a K x n matrix of coefficients (K = 1 for two classes and real targets).
 A round has a direction e in class space: (y) or e_y - e_r for the best rival r; a step is a decay and a length along e.
 """
 
@@ -82,7 +82,7 @@ def romma(h, x, e, m, omega, t, **_):
     if w2 == 0:
         return 1.0, 1.0 / n2, True
     D = n2 * w2 - m * m
-    return ((n2 * w2 - m) / D, w2 * (1.0 - m) / D, True) if D > 1e-12 * n2 * w2 else (1.0, 0.0, False)
+    return ((n2 * w2 - m) / D, w2 * (1.0 - m) / D, True) if 1e-12 * n2 * w2 < D else (1.0, 0.0, False)
 
 
 STEPS = {f.__name__: f for f in (perceptron, pa1, norma, ogd, romma)}

@@ -25,8 +25,13 @@ ORDER = [  # each may import what stands before it
 ]
 CORE = [
     "words",
+    "exp",
     "examples",
     "weights",
+    "stores",
+    "expansion",
+    "tracking",
+    "gram",
     "covariance",
     "votes",
     "rounds",
@@ -35,6 +40,7 @@ CORE = [
     "state",
     "hashing",
     "labels",
+    "basis",
     "batch",
     "engine",
     "inputs",

@@ -77,7 +77,9 @@ def figure(m, name, sv):
     if name == "norm2":
         K = np.array([[reference.KERNELS["rbf"](a, b) for b in sv] for a in sv])
         return float(m.dual_coef_[0] @ K @ m.dual_coef_[0])
-    return {"Q": lambda s: s.w.memo.Q[0], "rho": lambda s: s.rho[0], "eps": lambda s: s.rho[0], "b": lambda s: s.b[0]}[name](m.state)
+    return {"Q": lambda s: s.w.memo.Q[0], "rho": lambda s: s.rho[0], "eps": lambda s: s.rho[0], "b": lambda s: s.b[0]}[name](
+        m.state
+    )
 
 
 # ---- transcriptions --------------------------------------------------------------------------------------------------
@@ -173,9 +175,8 @@ def test_averaged_perceptron_is_the_average_option():
     a = nr.AveragedPerceptron(kernel=nr.RBF(), classes=[-1, 1]).partial_fit(X, y)
     b = nr.Perceptron(kernel=nr.RBF(), classes=[-1, 1], average=True).partial_fit(X, y)
     np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
-    np.testing.assert_allclose(
-        a.decision_function(X), [a.dual_coef_[0] @ [math.exp(-np.sum((v - x) ** 2)) for v in a.support_vectors_] for x in X], atol=1e-12
-    )
+    k = np.exp(-((X[:, None] - a.support_vectors_[None]) ** 2).sum(-1))
+    np.testing.assert_allclose(a.decision_function(X), k @ a.dual_coef_[0], atol=1e-12)
 
 
 @pytest.mark.parametrize("K", [1, 3])
@@ -214,7 +215,7 @@ def test_linear_kernel_is_the_linear_learner(name):
 def test_within_the_budget_nothing_is_lost(name, K):
     """With room for every mistake each is the kernel Perceptron, or kernel PA-I; and the budget is never exceeded."""
     X, y = stream(K=K, seed=3)
-    free = nr.PA1(kernel=nr.RBF(), classes=np.unique(y).tolist()) if "bpa" in name else nr.Perceptron(kernel=nr.RBF())
+    free = nr.PA1(kernel=nr.RBF()) if "bpa" in name else nr.Perceptron(kernel=nr.RBF())
     f = free.partial_fit(X, y).decision_function(X)
     if name != "projectron_pp":
         exact = {"eta": 0.0} if "projectron" in name else {"B": 70}
@@ -249,8 +250,8 @@ def test_budgeted_pa_reaches_the_margin_of_pa():
 
 def test_merging_loses_less_than_dropping():
     X, y = stream(n=120, seed=4)
-    a, b = (nr.PA1(kernel=nr.RBF(), budget=v, classes=[-1, 1]) for v in (nr.Merge(10), nr.RemoveSmallest(10)))
-    free = nr.PA1(kernel=nr.RBF(), classes=[-1, 1]).partial_fit(X, y).decision_function(X)
+    a, b = (nr.PA1(kernel=nr.RBF(0.1), budget=v, classes=[-1, 1]) for v in (nr.Merge(10), nr.RemoveSmallest(10)))
+    free = nr.PA1(kernel=nr.RBF(0.1), classes=[-1, 1]).partial_fit(X, y).decision_function(X)
     assert np.std(a.partial_fit(X, y).decision_function(X) - free) < 0.5 * np.std(b.partial_fit(X, y).decision_function(X) - free)
 
 
@@ -271,7 +272,7 @@ def test_inverse_gram():
     w.memo.P[:2, :2] = np.linalg.inv(np.array([[1, math.exp(-0.5)], [math.exp(-0.5), 1]]))
     w.kx[:2] = math.exp(-2.0), math.exp(-0.5)
     assert residual(w, 1.0) == pytest.approx(traces.GRAM_LAST, abs=2e-6)
-    border(w, 1.0, residual(w, 1.0))
+    border(w, residual(w, 1.0))
     np.testing.assert_allclose(w.memo.P[:3, :3], traces.GRAM, atol=2e-6)
 
 
@@ -282,7 +283,7 @@ def test_inverse_gram_of_close_points_stays_an_inverse():
     for m in (nr.BPAP(B=20, kernel=nr.RBF(gamma=4.0), classes=[-1, 1]), nr.Projectron(eta=1e-3, B=30, kernel=nr.RBF(gamma=4.0))):
         m.partial_fit(X, y)
         w, n = m.state.w, m.n_support_
-        K = reference.Hypothesis(lambda a, b: np.exp(-4 * np.sum((a - b) ** 2)), 1).gram(list(w.S.sv[:, :n].T)) + 1e-10 * np.eye(n)
+        K = reference.Hypothesis(lambda a, b: np.exp(-4 * np.sum((a - b) ** 2)), 1).gram(list(w.S.sv[:, :n].T))
         assert np.abs(K @ w.memo.P[:n, :n] - np.eye(n)).max() < 1e-3
         assert np.isfinite(m.decision_function(X)).all()
 
@@ -310,12 +311,11 @@ def test_random_removal_is_uniform_and_seeded():
 def test_drift_a_budget_forgets():
     """On a stream whose classes change places, a window of support vectors errs less than all of them."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((240, 2))
-    y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1) * np.where(np.arange(240) < 120, 1, -1)
-    free, window = (nr.PA1(kernel=nr.RBF(), budget=b, classes=[-1, 1]) for b in (None, nr.RemoveOldest(25)))
-    late = slice(160, 240)
-    wrong = [np.mean(np.sign(m.learn_many(X, y))[late] != y[late]) for m in (free, window)]
-    assert wrong[1] < wrong[0] - 0.1
+    X = rng.standard_normal((400, 2))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1) * np.where(np.arange(400) < 200, 1, -1)
+    free, window = (nr.PA1(kernel=nr.RBF(2.0), budget=b, classes=[-1, 1]) for b in (None, nr.RemoveOldest(40)))
+    wrong = [np.mean(np.sign(m.learn_many(X, y))[200:] != y[200:]) for m in (free, window)]
+    assert wrong[1] < wrong[0] - 0.08
 
 
 # ---- sizes, reading back ------------------------------------------------------------------------------------------------
@@ -362,8 +362,10 @@ def test_sparse_rows_keep_sparse_vectors():
     assert m.n_support_ == 20
     assert sum(a.nbytes for a in m._m.arrays().values()) < 40_000
     np.testing.assert_allclose(m.support_vectors_.toarray(), X[180:].toarray())
-    free = nr.PA1(kernel=nr.RBF(), classes=[-1, 1]).partial_fit(X, y)
-    np.testing.assert_allclose(free.support_vectors_.toarray(), X.toarray())
+    free = nr.PA1(kernel=nr.RBF(), classes=[-1, 1])
+    short = y * free.learn_many(X, y) < 1.0
+    np.testing.assert_allclose(free.support_vectors_.toarray(), X[short].toarray())
+    assert short.sum() > 150
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------------------

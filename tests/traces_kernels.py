@@ -1,6 +1,6 @@
 """The printed test vectors of the kernel learners, six decimals: compare with atol = 2e-6.
 
-Scores are before the update of a round; `sv` (rounds whose rows are kept, oldest first), `alpha` and the figures of `state` after it.
+Scores are before the update of a round; `sv` (rounds whose rows are kept, oldest first), `alpha` and other figures after it.
 """
 
 from typing import Any, NamedTuple

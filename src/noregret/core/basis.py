@@ -81,7 +81,7 @@ def budget_of(cls: Any, given: Mapping[str, Any], params: Any) -> Any:
         known = sorted(c.kinds[0].__name__ for c in maintain.cases if c.kinds[0] is not Unbounded)
         raise TypeError(f"budget must be one of {', '.join(f'nr.{name}(B)' for name in known)}; got {budget!r}")
     name = type(budget).__name__
-    if budget.bytes is None and not (budget.B >= 1 and (budget.B == math.inf or budget.B == int(budget.B))):
+    if budget.bytes is None and not (budget.B >= 1 and (math.isinf(budget.B) or budget.B % 1 == 0)):
         raise ValueError(f"B of a {name} must be a whole number of support vectors, 1 or more; got {budget.B!r}")
     if budget.bytes is not None and not budget.bytes > 0:
         raise ValueError(f"bytes of a {name} must be above 0; got {budget.bytes!r}")
@@ -102,14 +102,18 @@ def fit_together(cls: Any, params: Any, kernel: Any, budget: Any) -> None:
     if between is not None and type(kernel).__name__ not in between:
         raise ValueError(f"{type(budget).__name__} is for {', '.join(between)} kernels; got {kernel!r}")
     if need == "pairs" and not getattr(budget, "removes", True):
-        raise ValueError(f"{cls.__name__} takes a budget that removes or stops; {type(budget).__name__} moves coefficients to others")
+        raise ValueError(
+            f"{cls.__name__} takes a budget that removes or stops; {type(budget).__name__} moves coefficients to others"
+        )
 
 
 def in_bytes(cls: Any, given: Mapping[str, Any], params: Any, basis: Basis, sizes: dict[str, int]) -> Any:
     """Return the budget with the largest B whose state, one vector more included, has no more than its bytes."""
     budget, name = basis.budget, type(basis.budget).__name__
     if basis.store != "packed":
-        raise ValueError(f"a budget in bytes needs rows of one size, as arrays have: give {name}(B=...) for sparse rows and objects")
+        raise ValueError(
+            f"a budget in bytes needs rows of one size, as arrays have: give {name}(B=...) for sparse rows and objects"
+        )
     spec = describe(cls.State, params, bool(given.get("average", False)), basis)
     dtype = np.dtype(given["dtype"])
 

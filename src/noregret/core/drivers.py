@@ -81,7 +81,7 @@ class Job(NamedTuple):
     labelled: bool  # two classes: count mistakes by sign
     many: bool  # one row of weights per class
     bias: bool
-    plain: bool  # what is kept are Python objects: only the interpreter knows them
+    plain: bool = False  # what is kept are Python objects: only the interpreter knows them
 
 
 class Drivers(NamedTuple):

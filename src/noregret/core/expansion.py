@@ -1,10 +1,10 @@
-"""Kernel expansions: weights that are a sum of kernels at examples seen, so that the steps of linear learners run on them unchanged.
+"""Kernel expansions: weights that are a sum of kernels at examples seen. The steps of linear learners run on them unchanged.
 
-f_k(x) = c sum_i alpha[k, i] k(sv_i, x), one set of support vectors for all classes. The law between the words: `kx[i]` is k(sv_i, x)
-for the row at hand. `dot` and `scores` of a row fill it, `dot` of a Pair only reads it, `add` keeps it true.
+f_k(x) = c sum_i alpha[k, i] k(sv_i, x), one set of support vectors for all classes. The law between the words: `kx[i]` is
+k(sv_i, x) for the row at hand. `dot` and `scores` of a row fill it, `dot` of a Pair only reads it, `add` keeps it true.
 
-`add` asks the budget first (`admit`), then appends, then lets the budget restore its limit (`maintain`): the contract of G.11. There
-is one slot more than the budget allows, for the vector that has just come.
+`add` asks the budget first (`admit`), then appends, then lets the budget restore its limit (`maintain`): the contract of G.11.
+There is one slot more than the budget allows, for the vector that has just come.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ import numpy as np
 from numpy import ndarray
 
 from .examples import Block, Pair, Weighted
-from .stores import Objects, Ragged, alone, alone_at, meet, meet_own, move, put
+from .stores import Objects, Ragged, alone_at, meet, move, put
 from .weights import add, answer, answers, dot, norm2, null, scale, scores, spread, sqnorm, tick
 from .words import rare, word
-
-CHANGES = 1000  # additions between two computations of tracked sums, or as many as there are vectors
 
 
 class Expansion(NamedTuple):
@@ -34,8 +32,8 @@ class Expansion(NamedTuple):
     u: ndarray  # (class,) scratch: the coefficients of the row being added
     kx: ndarray  # (slot,) scratch: k(sv_i, row at hand)
     ky: ndarray  # (slot,) scratch: k(sv_i, sv_r) for some r
-    norm: Any  # Untracked or Tracked
-    kept: Any  # Unkept or Kept
+    norm: Any  # what is known of the norm, see tracking.py
+    kept: Any  # and of the scores of the vectors
     past: Any  # Last or Mean
     memo: Any  # what the budget remembers
     kernel: Any
@@ -70,31 +68,7 @@ class Expansion(NamedTuple):
         return 0 <= n <= min(self.alpha.shape[1], self.budget.B) and (isinstance(self.S, Objects) or self.S.sound(n))
 
 
-# ---- what goes with the coefficients: tracked norm, kept scores, mean ------------------------------------------------------
-class Untracked(NamedTuple):
-    """Nobody asks for the norm."""
-
-
-class Tracked(NamedTuple):
-    """q = |f/c|^2; age = additions since it was computed."""
-
-    q: ndarray
-    age: ndarray
-
-
-class Unkept(NamedTuple):
-    """Nobody asks for the scores of the support vectors."""
-
-
-class Kept(NamedTuple):
-    """The scores of the support vectors themselves, without the multiplier; and a figure of the step's for each."""
-
-    F: ndarray  # (class, slot)
-    cap: ndarray  # (slot,)
-    new: ndarray  # that of the vector to come
-    age: ndarray
-
-
+# ---- what goes with the coefficients ------------------------------------------------------
 class Last(NamedTuple):
     """Answer with the coefficients as they are."""
 
@@ -148,6 +122,12 @@ def folding(part, w):
     """Take note that the multiplier is about to be put into the coefficients."""
 
 
+@rare
+@word
+def remeasure(part, w):
+    """Compute the norm, or the kept scores, from the vectors: after a change that is not an addition or a removal."""
+
+
 @word
 def due(part, w):
     """Compute afresh what has been tracked for long."""
@@ -174,6 +154,11 @@ def _(part, w):
 
 
 @due.on(object)
+def _(part, w):
+    pass
+
+
+@remeasure.on(object)
 def _(part, w):
     pass
 
@@ -521,121 +506,3 @@ def _(past, w):
         for i in range(w.size[0]):
             past.v[k, i] += past.b[0] * w.alpha[k, i]
     past.b[0] = 0.0
-
-
-# ---- the tracked norm ------------------------------------------------------------------------------------------------------
-@appending.on(Tracked)
-def _(part, w, k):
-    for j in range(w.u.shape[0]):
-        a = w.u[j] / w.c[0]
-        part.q[0] += a * (2.0 * along(w.alpha[j], w.size[0], w.kx) + a * k)
-
-
-@dropping.on(Tracked)
-def _(part, w, r):
-    meet_own(w.S, w.kernel, w.size[0], w.ky, r)
-    for j in range(w.alpha.shape[0]):
-        a = w.alpha[j, r]
-        part.q[0] += a * (a * w.ky[r] - 2.0 * along(w.alpha[j], w.size[0], w.ky))
-
-
-@folding.on(Tracked)
-def _(part, w):
-    part.q[0] *= w.c[0] * w.c[0]
-
-
-@due.on(Tracked)
-def _(part, w):
-    part.age[0] += 1
-    if part.age[0] >= max(CHANGES, w.size[0]):
-        remeasure(part, w)
-
-
-@rare
-@word
-def remeasure(part, w):
-    """Compute the norm, or the kept scores, from the vectors: after a change that is not an addition or a removal."""
-
-
-@remeasure.on(object)
-def _(part, w):
-    pass
-
-
-@remeasure.on(Tracked)
-def _(part, w):
-    n = w.size[0]
-    part.q[0] = 0.0
-    part.age[0] = 0
-    for r in range(n):
-        meet_own(w.S, w.kernel, n, w.ky, r)
-        for j in range(w.alpha.shape[0]):
-            part.q[0] += w.alpha[j, r] * along(w.alpha[j], n, w.ky)
-
-
-# ---- the scores of the vectors themselves ----------------------------------------------------------------------------------
-@appending.on(Kept)
-def _(part, w, k):
-    n = w.size[0]
-    for j in range(w.u.shape[0]):
-        a = w.u[j] / w.c[0]
-        part.F[j, n] = along(w.alpha[j], n, w.kx) + a * k
-        for i in range(n):
-            part.F[j, i] += a * w.kx[i]
-    part.cap[n] = part.new[0]
-
-
-@dropping.on(Kept)
-def _(part, w, r):
-    n = w.size[0]
-    meet_own(w.S, w.kernel, n, w.ky, r)
-    for j in range(w.alpha.shape[0]):
-        for i in range(n):
-            part.F[j, i] -= w.alpha[j, r] * w.ky[i]
-
-
-@moving.on(Kept)
-def _(part, i, r):
-    for j in range(part.F.shape[0]):
-        part.F[j, r] = part.F[j, i]
-    part.cap[r] = part.cap[i]
-
-
-@folding.on(Kept)
-def _(part, w):
-    for j in range(w.alpha.shape[0]):
-        for i in range(w.size[0]):
-            part.F[j, i] *= w.c[0]
-
-
-@due.on(Kept)
-def _(part, w):
-    part.age[0] += 1
-    if part.age[0] >= max(CHANGES, w.size[0]):
-        remeasure(part, w)
-
-
-@remeasure.on(Kept)
-def _(part, w):
-    n = w.size[0]
-    part.age[0] = 0
-    for r in range(n):
-        meet_own(w.S, w.kernel, n, w.ky, r)
-        for j in range(w.alpha.shape[0]):
-            part.F[j, r] = along(w.alpha[j], n, w.ky)
-
-
-def leave_out_margin(w, i):
-    """Return the margin of vector i without its own contribution, for the class (or sign) its coefficients speak for."""
-    k, own = alone(w.kernel, w.S.g[i]), 0
-    if w.alpha.shape[0] == 1:
-        f = w.kept.F[0, i] - w.alpha[0, i] * k
-        return w.c[0] * (f if w.alpha[0, i] > 0.0 else -f)
-    for j in range(w.alpha.shape[0]):
-        if w.alpha[j, i] > w.alpha[own, i]:
-            own = j
-    rival = -math.inf
-    for j in range(w.alpha.shape[0]):
-        if j != own:
-            rival = max(rival, w.kept.F[j, i] - w.alpha[j, i] * k)
-    return w.c[0] * (w.kept.F[own, i] - w.alpha[own, i] * k - rival)

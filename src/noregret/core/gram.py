@@ -1,4 +1,4 @@
-"""The inverse Gram matrix of the support vectors, kept while they come and go (G.7): P = (K + jitter)^-1.
+"""The inverse Gram matrix of the support vectors, kept while they come and go (G.7): P = K^-1.
 
 With k_x the kernel values of a row, d = P k_x are the coefficients of its projection on the span of the vectors, and
 k(x, x) - k_x.d is the squared distance from it.
@@ -10,22 +10,20 @@ from typing import NamedTuple
 
 from numpy import ndarray
 
-from .expansion import appending, bump, moving
+from .expansion import along, appending, bump, moving
 from .stores import alone, meet_own
 from .words import rare, strict
 
-JITTER = 1e-10  # of k(x, x), on every diagonal entry from the start
-FLAT = 1e-9  # a squared distance below this share of k(x, x) is rounding: the row is in the span
-CHECKED = 100  # changes between two checks of K P = I, or as many as there are vectors
+FLAT = 1e-10  # a squared distance below this share of k(x, x) is rounding: the row is in the span, and K stays well above singular
+LEAST = 1e-10  # of k(x, x), the least pivot of a Cholesky factor
 WRONG = 1e-6  # the largest error of K P that is let pass
 
 
 class Gram(NamedTuple):
-    """P, and how often it has changed since it was checked."""
+    """P, over the vectors in their slots."""
 
     P: ndarray  # (slot, slot)
     d: ndarray  # (slot,) scratch: coefficients of a projection
-    age: ndarray
 
 
 def residual(w, k):
@@ -42,7 +40,7 @@ def residual(w, k):
 
 
 def project_row(w, k, delta2):
-    """Do f += u times the projection of the row at hand: k(x, x) - delta2 is its squared length, its kernel values are the row's."""
+    """Do f += u times the projection of the row at hand: of squared length k(x, x) - delta2, with the row's kernel values."""
     appending(w.norm, w, k - delta2)
     appending(w.kept, w, k - delta2)
     for j in range(w.u.shape[0]):
@@ -51,17 +49,15 @@ def project_row(w, k, delta2):
 
 
 @strict
-def border(w, k, delta2):
+def border(w, delta2):
     """Take the row at hand into P, before it is appended."""
     G, n = w.memo, w.size[0]
-    room = delta2 + JITTER * k
     for i in range(n):
         for j in range(n):
-            G.P[i, j] += G.d[i] * G.d[j] / room  # taken in the same order for (j, i): P stays symmetric
-        G.P[i, n] = -G.d[i] / room
-        G.P[n, i] = -G.d[i] / room
-    G.P[n, n] = 1.0 / room
-    G.age[0] += 1
+            G.P[i, j] += G.d[i] * G.d[j] / delta2  # taken in the same order for (j, i): P stays symmetric
+        G.P[i, n] = -G.d[i] / delta2
+        G.P[n, i] = -G.d[i] / delta2
+    G.P[n, n] = 1.0 / delta2
 
 
 @strict
@@ -73,7 +69,6 @@ def unborder(w, r):
     for i in range(n):
         for j in range(n):
             G.P[i, j] -= G.d[i] * G.d[j] / G.d[r]
-    G.age[0] += 1
 
 
 @moving.on(Gram)
@@ -85,33 +80,19 @@ def _(G, i, r):
 
 
 def check(w):
-    """Make P anew when rounding has taken over."""
-    if w.memo.age[0] >= max(CHECKED, w.size[0]):
-        w.memo.age[0] = 0
-        if error(w) > WRONG:
-            rebuild(w)
-
-
-@rare
-def error(w):
-    """Return the largest entry of K P - I."""
-    G, n, worst = w.memo, w.size[0], 0.0
+    """Look at the row of K P - I of the vector nearest to the span of the others, where rounding is worst; make a bad P anew."""
+    G, n, r, worst = w.memo, w.size[0], 0, 0.0
     for i in range(n):
-        gram_row(w, i)
-        for j in range(n):
-            s = 0.0
-            for k in range(n):
-                s += w.ky[k] * G.P[k, j]
-            gap = abs(s - 1.0 if i == j else s)
-            if not gap <= worst:  # NaN too
-                worst = gap
-    return worst
-
-
-def gram_row(w, i):
-    """Fill ky with row i of K."""
-    meet_own(w.S, w.kernel, w.size[0], w.ky, i)
-    w.ky[i] = (1.0 + JITTER) * alone(w.kernel, w.S.g[i])
+        if G.P[i, i] > G.P[r, r]:
+            r = i
+    meet_own(w.S, w.kernel, n, w.ky, r)
+    for i in range(n):
+        s = along(G.P[i], n, w.ky)
+        gap = abs(s - 1.0 if i == r else s)
+        if not gap <= worst:  # NaN too
+            worst = gap
+    if not worst <= WRONG:
+        rebuild(w)
 
 
 @rare
@@ -119,13 +100,13 @@ def rebuild(w):
     """Do P = K^-1 by Cholesky: K = L L', P = L'^-1 L^-1, all in place."""
     P, n = w.memo.P, w.size[0]
     for i in range(n):
-        gram_row(w, i)
+        meet_own(w.S, w.kernel, n, w.ky, i)
         for j in range(i + 1):
             P[i, j] = w.ky[j]
     for j in range(n):
         for k in range(j):
             P[j, j] -= P[j, k] * P[j, k]
-        P[j, j] = max(P[j, j], JITTER * alone(w.kernel, w.S.g[j])) ** 0.5
+        P[j, j] = max(P[j, j], LEAST * alone(w.kernel, w.S.g[j])) ** 0.5
         for i in range(j + 1, n):
             for k in range(j):
                 P[i, j] -= P[i, k] * P[j, k]
@@ -146,4 +127,3 @@ def rebuild(w):
     for i in range(n):
         for j in range(i):
             P[i, j] = P[j, i]
-

@@ -232,7 +232,8 @@ class Model:
             return rows.n
         stored = rows.stored()
         cells = stored[a:] - stored[a] + np.arange(rows.n - a + 1) * int(self.features.bias)
-        b = a + int(min(np.searchsorted(cells, room, side="right") - 1, free, rows.n - a))
+        fit = int(np.searchsorted(cells, room, side="right")) - 1
+        b = a + int(min(float(fit), free, float(rows.n - a)))
         if b > a:
             return b
         self.enlarge(w, free, room, int(cells[1]))

@@ -14,9 +14,10 @@ from typing import Annotated, Any, get_type_hints
 import numpy as np
 
 from .covariance import Full
-from .expansion import Expansion, Kept, Last, Nothing, Tracked, Unkept, Untracked
+from .expansion import Expansion, Last, Nothing
 from .expansion import Mean as Averages
 from .stores import Objects, Packed, Ragged
+from .tracking import Kept, Tracked, Unkept, Untracked
 from .votes import Voted
 from .weights import Averaged, Linked, Normed, Scaled
 

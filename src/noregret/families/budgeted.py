@@ -1,7 +1,7 @@
 """Perceptrons and passive-aggressive learners on a budget of support vectors: one step, one rule for what to give up.
 
-Each is a step of another family with a kernel and a budget, under the name of its paper. Any first-order learner takes any kernel and
-any budget: `nr.PA1(kernel=nr.RBF(), budget=nr.RemoveOldest(100))`.
+Each is a step of another family with a kernel and a budget, under the name of its paper. Any first-order learner takes any kernel
+and any budget: `nr.PA1(kernel=nr.RBF(), budget=nr.RemoveOldest(100))`.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ class Stoptron(OnBudget):
 class RBP(OnBudget):
     """The randomized budget Perceptron: over budget, one of the old support vectors goes, each with the same chance.
 
-    Parameters: `kernel`; `B`, the support vectors kept; `seed` of the draws, whose generator is part of the state, so that any split
-    into calls gives the same; the others as in Perceptron.
+    Parameters: `kernel`; `B`, the support vectors kept; `seed` of the draws, whose generator is part of the state, so that any
+    split into calls gives the same; the others as in Perceptron.
 
     In expectation it competes with sequences of comparators of norm up to the order of sqrt(B), the best possible.
 
@@ -197,8 +197,8 @@ class Forgetron(OnBudget):
 
     Self-tuned, the factor is the largest in (0, 1] for which the damage of all removals stays within 15/32 of the mistakes.
 
-    Parameters: `kernel`, with k(x, x) <= 1 for the bound; `B`, the support vectors kept; `phi` in (0, 1] for a fixed factor, None for
-    the self-tuned one; the others as in Perceptron. Pitfall: shrinking all but the new vector circulates; it has no bound.
+    Parameters: `kernel`, with k(x, x) <= 1 for the bound; `B`, the support vectors kept; `phi` in (0, 1] for a fixed factor, None
+    for the self-tuned one; the others as in Perceptron. Pitfall: shrinking all but the new vector circulates; it has no bound.
 
     Bound (B >= 84, two classes), for any g with |g| <= sqrt((B+1)/ln(B+1))/4: mistakes <= 2|g|^2 + 4 sum of its hinge losses.
 
@@ -219,8 +219,8 @@ class Projectron(OnBudget):
     """The Projectron: a mistake within eta of the span of the support vectors is put on them; others are added.
 
     Parameters: `kernel`; `eta` >= 0, 0 is the kernel Perceptron; `B`, None for as many as come (finitely many for eta > 0 on a
-    bounded domain), or the number beyond which every mistake is projected; the others as in Perceptron. O(n^2) time on a mistake and
-    O(n^2) memory, n the number of support vectors. Pitfall: a toolbox compares the squared distance with its parameter.
+    bounded domain), or the number beyond which every mistake is projected; the others as in Perceptron. O(n^2) time on a mistake
+    and O(n^2) memory, n the number of support vectors. Pitfall: a toolbox compares the squared distance with its parameter.
 
     Bound (k(x, x) <= 1, eta < 1/(2|u|), two classes): mistakes <= (|u|^2 + 2 sum of its hinge losses)/(1 - 2 eta |u|).
 
@@ -301,8 +301,8 @@ class ProjectronPP(OnBudget):
 class BPAS(OnBudget):
     """Budgeted PA-I, simple: over budget, the old support vector that loses least when it is put on the new one.
 
-    The step is PA-I's, and the margin it reaches is kept: r = argmin alpha_r^2 (k_rr - k_rt^2/k_tt), and the new coefficient grows by
-    alpha_r k_rt/k_tt. O(B) kernel values a round.
+    The step is PA-I's, and the margin it reaches is kept: r = argmin alpha_r^2 (k_rr - k_rt^2/k_tt), and the new coefficient grows
+    by alpha_r k_rt/k_tt. O(B) kernel values a round.
 
     Parameters: `kernel`; `C` > 0 as in PA1; `B`, the support vectors kept. A sample weight multiplies C.
 

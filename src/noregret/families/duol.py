@@ -97,7 +97,7 @@ def clip(g, low, high):
 def two_steps(ka, kb, v, la, lb, cap, low, high):
     """Return (g_a, g_b) that win most with g_a in [0, cap] and g_b in [low, high]."""
     D = ka * kb - v * v
-    if D > 1e-12 * ka * kb:
+    if 1e-12 * ka * kb < D:
         a, b = (kb * la - v * lb) / D, (ka * lb - v * la) / D
         if 0.0 <= a <= cap and low <= b <= high:
             return a, b
@@ -170,9 +170,9 @@ def _(w, x):
 class DUOL(OnBudget):
     """DUOL, double updating: PA-I which, with a new support vector, strengthens the old one that contradicts it most.
 
-    Every support vector has a coefficient of at most C. With l = 1 - y f > 0, the auxiliary is the vector of margin at most 1 with the
-    least y y_i k(x, x_i), if that is at most -rho; the two steps maximise the dual within their bounds. Scores of the vectors are kept,
-    so that a round takes O(n) kernel values.
+    Every support vector has a coefficient of at most C. With l = 1 - y f > 0, the auxiliary is the vector of margin at most 1 with
+    the least y y_i k(x, x_i), if that is at most -rho; the two steps maximise the dual within their bounds. Scores of the vectors
+    are kept, so that a round takes O(n) kernel values.
 
     Parameters: `kernel`, with k(x, x) = 1 as RBF has it; `C` > 0; `rho` in [0, 1), the least conflict; `budget`, None for as many
     vectors as come, or one that removes: Stop, RemoveOldest, RemoveRandom, RemoveSmallest, RemoveRedundant, Shrink. A sample weight

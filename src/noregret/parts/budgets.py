@@ -1,7 +1,7 @@
 """Budgets: what a kernel learner does when it has one support vector more than it may keep. Any step takes any budget (G.11).
 
-A budget is given in vectors (`B`) or in bytes. `admit` may deal with a row before it is appended; `maintain` comes after. A budget of
-one's own is a NamedTuple with B and bytes and a case of `maintain`.
+A budget is given in vectors (`B`) or in bytes. `admit` may deal with a row before it is appended; `maintain` comes after. A budget
+of one's own is a NamedTuple with B and bytes and a case of `maintain`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from ..core.expansion import admit, along, bump, earlier, leave_out_margin, length2, maintain, oldest, remeasure, remove
+from ..core.expansion import admit, along, bump, earlier, length2, maintain, oldest, remeasure, remove
 from ..core.gram import FLAT, Gram, border, check, project_row, residual, unborder
-from ..core.state import Slot
+from ..core.state import Slot, made
 from ..core.stores import alone, meet_own
+from ..core.tracking import leave_out_margin
 from ..core.weights import scale
 
-CELL, STAMP = Slot((), dtype=np.float64), Slot((), dtype=np.int64)
-GRAM = (Slot(("slot", "slot"), dtype=np.float64), Slot(("slot",), dtype=np.float64, scratch=True), STAMP)
+GRAM = (Slot(("slot", "slot"), dtype=np.float64), Slot(("slot",), dtype=np.float64, scratch=True))
 
 
 class Stop(NamedTuple):
@@ -48,7 +48,11 @@ class RemoveRedundant(NamedTuple):
 
     B: float = 100
     bytes: Any = None
-    needs = "scores"
+
+    @property
+    def needs(self) -> str:
+        """What the expansion has to keep for it."""
+        return "scores"
 
 
 class RemoveRandom(NamedTuple):
@@ -60,7 +64,7 @@ class RemoveRandom(NamedTuple):
 
     def memo(self) -> Any:
         """Return what is remembered: the state of the generator."""
-        return Drawn(Slot((), float(self.seed), np.uint64))
+        return made(Drawn, Slot((), float(self.seed), np.uint64))
 
     def check(self) -> None:
         """Refuse a seed that is no whole number."""
@@ -77,7 +81,7 @@ class Shrink(NamedTuple):
 
     def memo(self) -> Any:
         """Return what is remembered: the damage done."""
-        return Damage(CELL)
+        return made(Damage, Slot((), dtype=np.float64))
 
     def check(self) -> None:
         """Refuse a factor that is none."""
@@ -91,11 +95,15 @@ class Projection(NamedTuple):
     eta: float = 0.1
     B: float = math.inf
     bytes: Any = None
-    removes = False
+
+    @property
+    def removes(self) -> bool:
+        """Whether it only removes."""
+        return False
 
     def memo(self) -> Any:
         """Return what is remembered: the inverse Gram matrix."""
-        return Gram(*GRAM)
+        return made(Gram, *GRAM)
 
     def check(self) -> None:
         """Refuse a distance below 0."""
@@ -108,7 +116,11 @@ class Replace(NamedTuple):
 
     B: float = 100
     bytes: Any = None
-    removes = False
+
+    @property
+    def removes(self) -> bool:
+        """Whether it only removes."""
+        return False
 
 
 class ReplaceNearest(NamedTuple):
@@ -116,11 +128,15 @@ class ReplaceNearest(NamedTuple):
 
     B: float = 100
     bytes: Any = None
-    removes = False
+
+    @property
+    def removes(self) -> bool:
+        """Whether it only removes."""
+        return False
 
     def memo(self) -> Any:
         """Return what is remembered: the nearest neighbour of each vector, -1 where it is not known, and k of the two."""
-        return Near(Slot(("slot",), -1, np.int64), Slot(("slot",), dtype=np.float64))
+        return made(Near, Slot(("slot",), -1, np.int64), Slot(("slot",), dtype=np.float64))
 
 
 class ProjectRemoved(NamedTuple):
@@ -128,11 +144,15 @@ class ProjectRemoved(NamedTuple):
 
     B: float = 100
     bytes: Any = None
-    removes = False
+
+    @property
+    def removes(self) -> bool:
+        """Whether it only removes."""
+        return False
 
     def memo(self) -> Any:
         """Return what is remembered: the inverse Gram matrix."""
-        return Gram(*GRAM)
+        return made(Gram, *GRAM)
 
 
 class Merge(NamedTuple):
@@ -143,8 +163,16 @@ class Merge(NamedTuple):
 
     B: float = 100
     bytes: Any = None
-    between = ("RBF",)
-    removes = False
+
+    @property
+    def between(self) -> tuple[str, ...]:
+        """The kernels it is for."""
+        return ("RBF",)
+
+    @property
+    def removes(self) -> bool:
+        """Whether it only removes."""
+        return False
 
 
 class Drawn(NamedTuple):
@@ -262,7 +290,7 @@ def _(budget, w, k, x):
     if w.size[0] > 0 and (delta2 <= max(FLAT * k, budget.eta * budget.eta) or w.size[0] >= budget.B):
         project_row(w, k, delta2)
         return True
-    border(w, k, delta2)
+    border(w, delta2)
     return False
 
 
@@ -277,7 +305,7 @@ def _(budget, w, k, x):
     if w.size[0] > 0 and delta2 <= FLAT * k:
         project_row(w, k, delta2)
         return True
-    border(w, k, delta2)
+    border(w, delta2)
     return False
 
 
@@ -335,7 +363,7 @@ def on_two(w, r, t):
         return rt / tt, 0.0, rr - rt * rt / tt
     rm, tm, mm = w.memo.k[r], w.kx[m], alone(w.kernel, w.S.g[m])
     D = tt * mm - tm * tm
-    if D <= FLAT * tt * mm:  # t and m are the same point
+    if FLAT * tt * mm >= D:  # t and m are the same point
         return rt / tt, 0.0, rr - rt * rt / tt
     a, b = (mm * rt - tm * rm) / D, (tt * rm - tm * rt) / D
     return a, b, rr - a * rt - b * rm
