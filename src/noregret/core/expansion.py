@@ -34,7 +34,7 @@ class Expansion(NamedTuple):
     ky: ndarray  # (slot,) scratch: k(sv_i, sv_r) for some r
     norm: Any  # what is known of the norm, see tracking.py
     kept: Any  # and of the scores of the vectors
-    past: Any  # Last or Mean
+    past: Any  # Mean, or nothing: answer with the coefficients as they are
     memo: Any  # what the budget remembers
     kernel: Any
     budget: Any
@@ -69,10 +69,6 @@ class Expansion(NamedTuple):
 
 
 # ---- what goes with the coefficients ------------------------------------------------------
-class Last(NamedTuple):
-    """Answer with the coefficients as they are."""
-
-
 class Mean(NamedTuple):
     """Answer with the mean over all rounds: the sum of all c alpha so far is v + b alpha, as in `Averaged`."""
 
@@ -82,7 +78,7 @@ class Mean(NamedTuple):
 
 
 class Nothing(NamedTuple):
-    """What a budget remembers that remembers nothing."""
+    """Of what is tracked, kept, averaged or remembered: nothing."""
 
 
 class Unbounded(NamedTuple):
@@ -258,7 +254,7 @@ def said(past, w, k):
     """Return the score of class k given outside, for the row at hand."""
 
 
-@said.on(Last)
+@said.on(Nothing)
 def _(past, w, k):
     return w.c[0] * along(w.alpha[k], w.size[0], w.kx)
 
@@ -287,7 +283,7 @@ def passing(past, c):
     """Note that a round is over, under the multiplier c."""
 
 
-@passing.on(Last)
+@passing.on(Nothing)
 def _(past, c):
     pass
 
@@ -375,14 +371,13 @@ def append(w, k, x):
     w.size[0] += 1
     w.size[1] += 1
     for j in range(w.u.shape[0]):
-        w.alpha[j, n] = 0.0
-        begin(w.past, j, n)
-        bump(w, j, n, w.u[j])
+        w.alpha[j, n] = w.u[j] / w.c[0]
+        starting(w.past, j, n, w.alpha[j, n])
 
 
 @word
-def begin(past, k, i):
-    """Note that vector i is new."""
+def starting(past, k, i, a):
+    """Note that the new vector i has alpha[k, i] = a."""
 
 
 @word
@@ -390,17 +385,17 @@ def bumping(past, k, i, a):
     """Note that alpha[k, i] grows by a."""
 
 
-@begin.on(Last)
-def _(past, k, i):
+@starting.on(Nothing)
+def _(past, k, i, a):
     pass
 
 
-@begin.on(Mean)
-def _(past, k, i):
-    past.v[k, i] = 0.0
+@starting.on(Mean)
+def _(past, k, i, a):
+    past.v[k, i] = -past.b[0] * a
 
 
-@bumping.on(Last)
+@bumping.on(Nothing)
 def _(past, k, i, a):
     pass
 
@@ -469,7 +464,7 @@ def reach(past):
     """Return how far the multiplier may go before it is put in."""
 
 
-@reach.on(Last)
+@reach.on(Nothing)
 def _(past):
     return 1e9
 

@@ -14,10 +14,10 @@ from typing import Annotated, Any, get_type_hints
 import numpy as np
 
 from .covariance import Full
-from .expansion import Expansion, Last, Nothing
+from .expansion import Expansion, Nothing
 from .expansion import Mean as Averages
 from .stores import Objects, Packed, Ragged
-from .tracking import Kept, Tracked, Unkept, Untracked
+from .tracking import Kept, Tracked
 from .votes import Voted
 from .weights import Averaged, Linked, Normed, Scaled
 
@@ -182,9 +182,9 @@ def expansion(what: str, parts: list[str], average: bool, basis: Basis) -> Any:
         Slot(("class",), dtype=np.float64, scratch=True),
         scratch,
         scratch,
-        made(Tracked, Slot((), 0.0, np.float64, "square"), AGE) if tracked else Untracked(),
-        made(Kept, vectors, reals, ONE, AGE) if kept else Unkept(),
-        made(Averages, vectors, ZERO, ONE) if what == "mean" or average else Last(),
+        made(Tracked, Slot((), 0.0, np.float64, "square"), AGE) if tracked else Nothing(),
+        made(Kept, vectors, reals, ONE, AGE) if kept else Nothing(),
+        made(Averages, vectors, ZERO, ONE) if what == "mean" or average else Nothing(),
         memo() if memo is not None else Nothing(),
         basis.kernel,
         basis.budget,

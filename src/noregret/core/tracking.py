@@ -16,19 +16,11 @@ from .stores import alone, meet_own
 CHANGES = 1000  # additions between two computations of tracked sums, or as many as there are vectors
 
 
-class Untracked(NamedTuple):
-    """Nobody asks for the norm."""
-
-
 class Tracked(NamedTuple):
     """q = |f/c|^2; age = additions since it was computed."""
 
     q: ndarray
     age: ndarray
-
-
-class Unkept(NamedTuple):
-    """Nobody asks for the scores of the support vectors."""
 
 
 class Kept(NamedTuple):

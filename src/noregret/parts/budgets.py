@@ -194,11 +194,6 @@ class Near(NamedTuple):
     k: ndarray
 
 
-def over(w):
-    """Return whether there is one vector too many."""
-    return w.size[0] > w.budget.B
-
-
 # ---- stopping, removing ----------------------------------------------------------------------------------------------
 @admit.on(Stop)
 def _(budget, w, k, x):
@@ -212,13 +207,13 @@ def _(budget, w):
 
 @maintain.on(RemoveOldest)
 def _(budget, w):
-    if over(w):
+    if w.size[0] > budget.B:
         remove(w, oldest(w))
 
 
 @maintain.on(RemoveSmallest)
 def _(budget, w):
-    if over(w):
+    if w.size[0] > budget.B:
         r, least = 0, math.inf
         for i in range(w.size[0]):
             size = length2(w, i) * alone(w.kernel, w.S.g[i])
@@ -229,7 +224,7 @@ def _(budget, w):
 
 @maintain.on(RemoveRedundant)
 def _(budget, w):
-    if over(w):
+    if w.size[0] > budget.B:
         r, most = 0, -math.inf
         for i in range(w.size[0]):
             m = leave_out_margin(w, i)
@@ -249,13 +244,13 @@ def draw(rng, n):
 
 @maintain.on(RemoveRandom)
 def _(budget, w):
-    if over(w):
+    if w.size[0] > budget.B:
         remove(w, draw(w.memo.rng, w.size[0] - 1))
 
 
 @maintain.on(Shrink)
 def _(budget, w):
-    if over(w):
+    if w.size[0] > budget.B:
         r = oldest(w)
         phi = budget.phi
         if phi == 0.0:
@@ -311,7 +306,7 @@ def _(budget, w, k, x):
 
 @maintain.on(ProjectRemoved)
 def _(budget, w):
-    if over(w):
+    if w.size[0] > budget.B:
         P, n, r, least = w.memo.P, w.size[0], 0, math.inf
         for i in range(n - 1):
             lost = length2(w, i) / P[i, i]
@@ -331,7 +326,7 @@ def _(budget, w):
 # ---- putting one vector on others ------------------------------------------------------------------------------------
 @maintain.on(Replace)
 def _(budget, w):
-    if over(w):
+    if w.size[0] > budget.B:
         t, r, least = w.size[0] - 1, 0, math.inf
         for i in range(t):
             lost = length2(w, i) * (alone(w.kernel, w.S.g[i]) - w.kx[i] * w.kx[i] / w.kx[t])
@@ -373,7 +368,7 @@ def on_two(w, r, t):
 def _(budget, w):
     near, t, r, least = w.memo, w.size[0] - 1, 0, math.inf
     near.at[t] = -1
-    if over(w):
+    if w.size[0] > budget.B:
         for i in range(t):
             if near.at[i] < 0:
                 find_near(w, i, t)
@@ -392,7 +387,7 @@ def _(budget, w):
         if m >= 0 and w.kx[t] - 2.0 * w.kx[i] < alone(w.kernel, w.S.g[m]) - 2.0 * near.k[i]:
             near.at[i] = t
             near.k[i] = w.kx[i]
-    if over(w):
+    if w.size[0] > budget.B:
         for i in range(t + 1):
             if near.at[i] == r:
                 near.at[i] = -1
@@ -451,7 +446,7 @@ def agreement(w, i, j):
 
 @maintain.on(Merge)
 def _(budget, w):
-    if over(w):
+    if w.size[0] > budget.B:
         n, i, least = w.size[0], 0, math.inf
         for j in range(n):
             aa = length2(w, j)
