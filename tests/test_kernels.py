@@ -318,6 +318,114 @@ def test_drift_a_budget_forgets():
     assert wrong[1] < wrong[0] - 0.08
 
 
+# ---- any objects --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("budget", [None, nr.RemoveOldest(9), nr.RemoveRedundant(9), nr.Projection(0.3), nr.ReplaceNearest(9)])
+@pytest.mark.parametrize("K", [2, 3])
+def test_a_function_of_rows_is_the_kernel(budget, K):
+    """The path of objects equals the path of rows when the objects are rows: in calls, one by one, and with sample weights."""
+    X, y = stream(K=K, n=50)
+    k = lambda a, b: math.exp(-0.5 * float(np.sum((a - b) ** 2)))  # noqa: E731
+    c = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y))
+    a, b = nr.PA1(kernel=nr.RBF(0.5), budget=budget), nr.PA1(kernel=k, budget=budget)
+    np.testing.assert_allclose(a.learn_many(X, y, c), b.learn_many(X, y, c), atol=1e-9)
+    np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), atol=1e-9)
+    one = nr.PA1(kernel=k, budget=budget)
+    for x, label, weight in zip(X, y, c, strict=True):
+        one.learn_one(x, label, weight)
+    np.testing.assert_allclose(one.decision_function(X), b.decision_function(X), atol=1e-9)
+    assert one.predict_one(X[0]) == b.predict(X[:1])[0]
+    assert [v.tolist() for v in b.support_vectors_] == a.support_vectors_.tolist()
+
+
+def test_strings():
+    words = "the cat sat on the mat", "a cat sat on a mat", "stock prices fell again", "stock prices rose again"
+    labels = ["pets", "pets", "money", "money"]
+    m = nr.Perceptron(kernel=nr.StringSubsequence(n=3)).fit(words, labels)
+    assert m.predict(["the cat on the mat", "prices fell"]).tolist() == ["pets", "money"]
+    assert m.support_vectors_[0] == words[0]
+    assert m.learn_one("my cat", "pets") == "pets"
+    with pytest.raises(TypeError, match="sequence of objects.*got a str"):
+        m.predict("the cat")
+    with pytest.raises(TypeError, match="cannot be saved"):
+        m.save("/nowhere/model.nr")
+    novel = nr.NORMANovelty(kernel=nr.StringSubsequence(n=2), nu=0.2, eta=0.5).fit(list(words[:2]), epochs=5)
+    assert novel.decision_function([words[0]])[0] > novel.decision_function([words[2]])[0]
+
+
+def test_functions_cannot_be_saved(tmp_path):
+    m = nr.PA1(kernel=lambda a, b: float(a == b)).partial_fit([1, 2, 1], ["odd", "even", "odd"])
+    assert m.predict([2]).tolist() == ["even"]
+    with pytest.raises(TypeError, match="parameter 'kernel' cannot be saved"):
+        m.save(tmp_path / "m.nr")
+
+
+def test_string_subsequence_values():
+    k = nr.StringSubsequence(n=2, lambda_=0.5, normalize=False)
+    assert k("cat", "car") == 0.0625
+    assert k("cat", "cat") == 0.140625
+    assert nr.StringSubsequence(2)("cat", "car") == pytest.approx(1 / 2.25)
+    assert [k._replace(n=n)("gatta", "cata") for n in (1, 2, 3)] == [1.5, 0.1953125, 0.015625]
+    texts = "science is organized knowledge", "wisdom is organized life"
+    assert [round(nr.StringSubsequence(n)(*texts), 3) for n in range(2, 7)] == [0.580, 0.478, 0.439, 0.406, 0.369]
+    assert nr.StringSubsequence(3)("ab", "ab") == 0.0
+
+
+def test_string_subsequence_is_an_enumeration():
+    """The recursion against the definition: all index sets of both strings."""
+    from itertools import combinations
+
+    def features(s, n, decay):
+        found = {}
+        for at in combinations(range(len(s)), n):
+            u = tuple(s[i] for i in at)
+            found[u] = found.get(u, 0.0) + decay ** (at[-1] - at[0] + 1)
+        return found
+
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 3, 4):
+        s, t = ("".join(rng.choice(list("abc"), 8)) for _ in range(2))
+        a, b = features(s, n, 0.7), features(t, n, 0.7)
+        expected = sum(v * b.get(u, 0.0) for u, v in a.items())
+        assert nr.StringSubsequence(n, 0.7, False)(s, t) == pytest.approx(expected, rel=1e-12)
+
+
+def test_subset_tree_values():
+    s = "(S (NP (D the) (N dog)) (VP (V barks)))"
+    t = ("S", ("NP", ("D", "a"), ("N", "dog")), ("VP", ("V", "barks")))
+    count = nr.SubsetTree(1.0, normalize=False)
+    assert (count(s, t), count(s, s), count(t, t)) == (15, 24, 24)
+    assert nr.SubsetTree(1.0)(s, t) == pytest.approx(0.625)
+    k = nr.SubsetTree(normalize=False)
+    assert k(s, t) == pytest.approx(2.89344, rel=1e-12)
+    assert k(s, s) == pytest.approx(3.657216, rel=1e-12)
+    assert nr.SubsetTree()(s, t) == pytest.approx(0.791159, abs=1e-6)
+    deep = "(A " * 3000 + "x" + ")" * 3000
+    assert nr.SubsetTree(0.4)(deep, deep) == pytest.approx(1.0)
+    for bad in ("", "(S (NP I)", "word", ("S",), ("S", ("N", "x"), "word")):
+        with pytest.raises(ValueError, match="tree|children or words"):
+            count(bad, bad)
+
+
+def test_subset_tree_is_an_enumeration():
+    """Delta against counting fragments: a node's fragments are every choice of leaving a child bare or taking one of its own."""
+    from itertools import product
+
+    def rooted(node):
+        if all(isinstance(c, str) for c in node[1:]):
+            return [node]
+        choices = [[(c[0],), *rooted(c)] for c in node[1:]]
+        return [(node[0], *pick) for pick in product(*choices)]
+
+    def everywhere(node):
+        inner = [f for c in node[1:] if not isinstance(c, str) for f in everywhere(c)]
+        return rooted(node) + inner
+
+    s = ("S", ("NP", ("D", "the"), ("N", "dog")), ("VP", ("V", "saw"), ("NP", ("D", "the"), ("N", "cat"))))
+    t = ("S", ("NP", ("D", "a"), ("N", "cat")), ("VP", ("V", "saw"), ("NP", ("D", "the"), ("N", "dog"))))
+    pairs = sum(a == b for a in everywhere(s) for b in everywhere(t))
+    assert nr.SubsetTree(1.0, normalize=False)(s, t) == pairs
+
+
 # ---- sizes, reading back ------------------------------------------------------------------------------------------------
 def test_reading_back():
     X, y = stream(K=3)

@@ -42,6 +42,7 @@ _NAMES = {
     "ReplaceNearest Shrink Stop",
     "parts.kernels": "Cauchy Laplacian Linear Polynomial RBF Sigmoid",
     "parts.projections": "HalfSpace",
+    "parts.structures": "StringSubsequence SubsetTree",
     "registry": "algorithms learner",
     "core.batch": "BadRow",
     "streams.stream": "Stream stream",

@@ -63,6 +63,8 @@ def kernel_of(cls: Any, given: Mapping[str, Any]) -> Any:
             raise ValueError(f"budget= limits support vectors, which only a kernel= has; got budget={given['budget']!r} alone")
         return None
     if of_objects(kernel):
+        if hasattr(kernel, "check"):
+            kernel.check()
         return Function(kernel)
     if not knows(value, kernel):
         known = sorted(c.kinds[0].__name__ for c in value.cases)

@@ -166,6 +166,8 @@ def save(model: Any, path: Any) -> None:
         if features.names is not None:
             names = [encode(v, "a feature name", {}) for v in features.names]
             tensors["features"] = np.frombuffer(json.dumps(names, separators=(",", ":")).encode(), np.uint8)
+        if any(a.dtype == object for a in m.arrays().values()):
+            raise TypeError("support vectors that are Python objects cannot be saved: a file holds numbers; keep them elsewhere")
         tensors["tally"] = m.tally
         for at, slot, a in leaves(m.spec, m.state):
             if not slot.scratch:
