@@ -23,6 +23,7 @@ NAMES = (
     "second_order",
     "nothing_to_tune",
     "least_squares",
+    "kernels",
 )
 RESULTS = Path(__file__).parent / "results"
 

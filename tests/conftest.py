@@ -41,6 +41,10 @@ CONFIGURATIONS = {
     "scw1 float32": lambda: nr.SCW1(dtype="float32"),
     "winnow-1": lambda: nr.Winnow(zero_on_demotion=True, theta=3.0),
     "pa uniclass, learned radius": lambda: nr.PAUniclass(variant="pa", B=4.0),
+    "perceptron averaged, laplacian, smallest removed": lambda: nr.Perceptron(
+        kernel=nr.Laplacian(0.2), budget=nr.RemoveSmallest(30), average=True
+    ),
+    "ogd in a ball, rbf, merging": lambda: nr.OGD(kernel=nr.RBF(0.1), budget=nr.Merge(20), projection="l2", radius=2.0),
     "without intercept": lambda: nr.PA1(fit_intercept=False),
 }
 

@@ -476,11 +476,71 @@ def test_sparse_rows_keep_sparse_vectors():
     assert short.sum() > 150
 
 
+# ---- laws: the algorithm's, interpreted; named learners and two configurations run them compiled in test_laws.py ----------------
+CONFIGURATIONS = {
+    "romma, polynomial": lambda: nr.ROMMA(kernel=nr.Polynomial(2, 0.1)),
+    "alma, cauchy, random removed": lambda: nr.ALMA(kernel=nr.Cauchy(0.1), budget=nr.RemoveRandom(12, seed=3)),
+    "mira, sigmoid": lambda: nr.MIRA(kernel=nr.Sigmoid(0.01), budget=nr.RemoveOldest(15)),
+    "norma with nu, stopped": lambda: nr.NORMA(kernel=nr.RBF(0.1), nu=0.3, offset=True, budget=nr.Stop(12)),
+    "averaged, projecting": lambda: nr.AveragedPerceptron(kernel=nr.RBF(0.1), budget=nr.Projection(0.5, 15)),
+    "uniform perceptron, redundant removed": lambda: nr.Perceptron(
+        kernel=nr.RBF(0.1), update="uniform", budget=nr.RemoveRedundant(12)
+    ),
+    "pa1 in float32, nearest": lambda: nr.PA1(kernel=nr.RBF(0.1), budget=nr.ReplaceNearest(12), dtype="float32"),
+    "pa2 by cost, in bytes": lambda: nr.PA2(kernel=nr.RBF(0.1), budget=nr.RemoveOldest(12), cost={(0, 1): 4.0}),
+    "regressor": lambda: nr.PA2Regressor(kernel=nr.Laplacian(0.1), budget=nr.Shrink(12, phi=0.9)),
+    "uniclass": lambda: nr.PAUniclass(kernel=nr.RBF(0.1), budget=nr.RemoveOldest(12)),
+    "log loss": lambda: nr.OGD(kernel=nr.RBF(0.1), loss="log", budget=nr.ProjectRemoved(12)),
+    "duol on a budget": lambda: nr.DUOL(kernel=nr.RBF(0.1), budget=nr.RemoveSmallest(12)),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_laws(name):
+    m = CONFIGURATIONS[name]()
+    X, y = nr.checks.stream(m, n=50, d=4, K=4)
+    with np.errstate(all="ignore"):
+        for law in ("chunk", "layout", "resume", "purity", "merge", "bad_input"):
+            nr.checks.LAWS[law](m, X, y)
+
+
+OUTSIDE = [("size", -1), ("size", 10**6), ("S.start", -5), ("S.end", 10**9), ("S.idx", 2**32 - 1), ("S.used", 10**9)]
+
+
+@pytest.mark.parametrize(("where", "value"), OUTSIDE)
+def test_a_file_may_not_point_outside(where, value, tmp_path):
+    from test_model_file import forged, opened, refused
+
+    X, y = stream()
+    nr.PA1(kernel=nr.RBF(), budget=nr.ReplaceNearest(9)).partial_fit(csr_matrix(X), y).save(tmp_path / "m")
+    meta, tensors = opened((tmp_path / "m").read_bytes(), tmp_path / "m")
+    tensors[f"state.w.{where}"][0] = value
+    refused(tmp_path / "m", forged(meta, tensors), "support vectors within their arrays")
+    meta, tensors = opened((tmp_path / "m").read_bytes(), tmp_path / "m")
+    tensors["state.w.memo.at"][1] = 50
+    refused(tmp_path / "m", forged(meta, tensors), "support vectors within their arrays")
+
+
+def test_compared_side_by_side():
+    X, y = stream(n=120)
+    report = nr.compare(X, ["pa1", "pa1:kernel=rbf(0.5),budget=remove_oldest(20)", "bpa_s:B=20"], y=y)
+    linear, oldest, simple = report.to_dict()["learners"]
+    assert linear["support_vectors"] is None
+    assert oldest["support_vectors"] == simple["support_vectors"] == 20
+    assert oldest["nonzeros"] is None
+    assert 20 * 8 * 3 < oldest["bytes"] < 20_000
+    assert oldest["examples_per_second"] > 0
+    assert "20" in str(report)
+
+
 # ---- what is refused -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("make", "error", "said"),
     [
-        (lambda: nr.PA1(kernel="rbf"), TypeError, r"kernel must be one of nr.Cauchy\(\).*got 'rbf'"),
+        (lambda: nr.PA1(kernel="gauss"), ValueError, r"kernel must be one of cauchy, laplacian.*got 'gauss'"),
+        (lambda: nr.PA1(kernel="rbf(sigma=1)"), ValueError, r"kernel rbf takes numbers for gamma; got"),
+        (lambda: nr.PA1(kernel=3), TypeError, r"kernel must be one of nr.Cauchy\(\).*got 3"),
+        (lambda: nr.PA1(kernel="rbf", budget="forget"), ValueError, "budget must be one of merge, project_removed"),
         (lambda: nr.PA1(kernel=nr.RBF(gamma=-1)), ValueError, "gamma of an RBF must be in"),
         (lambda: nr.PA1(kernel=nr.Polynomial(2.5)), ValueError, "degree of a Polynomial must be a whole number"),
         (lambda: nr.PA1(budget=nr.Stop(3)), ValueError, "only a kernel= has"),
@@ -506,6 +566,14 @@ def test_refused(make, error, said):
 def test_steps_by_coordinate_have_no_kernel_form(name):
     with pytest.raises(TypeError, match="no kernel form"):
         getattr(nr, name)(kernel=nr.RBF())
+
+
+def test_parts_by_name():
+    X, y = stream()
+    a = nr.PA1(kernel=nr.RBF(0.5), budget=nr.Shrink(9, phi=0.9)).partial_fit(X, y)
+    b = nr.PA1(kernel="rbf(0.5)", budget="shrink(9, phi=0.9)").partial_fit(X, y)
+    np.testing.assert_array_equal(a.dual_coef_, b.dual_coef_)
+    assert nr.PA1(kernel="rbf").partial_fit(X, y).state.w.kernel == nr.RBF()
 
 
 def test_other_parameters_of_the_space_need_another_model():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +29,34 @@ def kernelizable(State: Any) -> bool:
     )
 
 
+def catalogue(word: Any) -> dict[str, Any]:
+    """Return the kinds that have a case of their own of a word, by name: remove_oldest for RemoveOldest."""
+    from ..parts import budgets, kernels  # noqa: F401 (their cases)
+
+    kinds = [c.kinds[0] for c in word.cases if c.kinds[0] not in (object, Unbounded)]
+    return {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in kinds}
+
+
 def knows(word: Any, part: Any) -> bool:
     """Return whether a part has a case of its own of a word."""
     return any(c.kinds[0] is type(part) for c in word.cases)
+
+
+def written(what: str, part: Any, word: Any) -> Any:
+    """Return a part that may be given as text: "rbf", "rbf(0.5)", "shrink(B=100, phi=0.9)"."""
+    if not isinstance(part, str):
+        return part
+    known = catalogue(word)
+    found = re.fullmatch(r"(\w+)(?:\((.*)\))?", part.strip())
+    kind = known.get(found[1]) if found else None
+    if found is None or kind is None:
+        raise ValueError(f"{what} must be one of {', '.join(sorted(known))}, with values in brackets if need be; got {part!r}")
+    try:
+        pairs = [text.rpartition("=") for text in (found[2] or "").split(",") if text.strip()]
+        places = [float(value) for name, _, value in pairs if not name]
+        return kind(*places, **{name.strip(): float(value) for name, _, value in pairs if name})
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} {found[1]} takes numbers for {', '.join(kind._fields)}; got {part!r}") from None
 
 
 def of_objects(kernel: Any) -> bool:
@@ -55,7 +81,7 @@ def described(cls: Any, given: Mapping[str, Any], params: Any, sparse: bool, wid
 
 def kernel_of(cls: Any, given: Mapping[str, Any]) -> Any:
     """Return the kernel part, checked; None for linear weights."""
-    kernel = given.get("kernel")
+    kernel = written("kernel", given.get("kernel"), value)
     if kernel is None:
         if cls.by_kernel:
             raise ValueError(f"{cls.__name__} needs a kernel, such as kernel=nr.RBF(gamma=0.5); got None")
@@ -67,7 +93,7 @@ def kernel_of(cls: Any, given: Mapping[str, Any]) -> Any:
             kernel.check()
         return Function(kernel)
     if not knows(value, kernel):
-        known = sorted(c.kinds[0].__name__ for c in value.cases)
+        known = sorted(kind.__name__ for kind in catalogue(value).values())
         what = f"one of {', '.join(f'nr.{name}()' for name in known)}, or a function of two objects"
         raise TypeError(f"kernel must be {what}; got {kernel!r}")
     kernel.check()
@@ -76,11 +102,11 @@ def kernel_of(cls: Any, given: Mapping[str, Any]) -> Any:
 
 def budget_of(cls: Any, given: Mapping[str, Any], params: Any) -> Any:
     """Return the budget part, checked."""
-    budget = given.get("budget") if cls.policy is None else cls.policy(params, given)
+    budget = written("budget", given.get("budget"), maintain) if cls.policy is None else cls.policy(params, given)
     if budget is None:
         return Unbounded()
     if not knows(maintain, budget):
-        known = sorted(c.kinds[0].__name__ for c in maintain.cases if c.kinds[0] is not Unbounded)
+        known = sorted(kind.__name__ for kind in catalogue(maintain).values())
         raise TypeError(f"budget must be one of {', '.join(f'nr.{name}(B)' for name in known)}; got {budget!r}")
     name = type(budget).__name__
     if budget.bytes is None and not (budget.B >= 1 and (math.isinf(budget.B) or budget.B % 1 == 0)):

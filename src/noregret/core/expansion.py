@@ -16,7 +16,7 @@ import numpy as np
 from numpy import ndarray
 
 from .examples import Block, Pair, Weighted
-from .stores import Objects, Ragged, alone_at, meet, move, put
+from .stores import Ragged, alone_at, meet, move, put
 from .weights import add, answer, answers, dot, norm2, null, scale, scores, spread, sqnorm, tick
 from .words import rare, word
 
@@ -65,7 +65,8 @@ class Expansion(NamedTuple):
     def sound(self) -> bool:
         """Return whether compiled code that trusts these sizes stays inside the arrays."""
         n = int(self.size[0])
-        return 0 <= n <= min(self.alpha.shape[1], self.budget.B) and (isinstance(self.S, Objects) or self.S.sound(n))
+        fits = 0 <= n <= min(self.alpha.shape[1], self.budget.B) and self.S.sound(n)
+        return fits and (not hasattr(self.memo, "sound") or self.memo.sound(n))
 
 
 # ---- what goes with the coefficients ------------------------------------------------------

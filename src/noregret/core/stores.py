@@ -139,6 +139,10 @@ class Objects(NamedTuple):
         """Return the objects in this order."""
         return [self.sv[i] for i in order]
 
+    def sound(self, n: int) -> bool:
+        """Return whether there are n objects."""
+        return n <= len(self.sv)
+
 
 @word
 def meet(S, kernel, n, out, x):

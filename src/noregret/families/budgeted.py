@@ -27,7 +27,6 @@ from ..parts.budgets import (
     Shrink,
     Stop,
 )
-from ..parts.kernels import RBF
 from ..tasks.classification import Classifier
 from .passive_aggressive import capped, classify, tau
 from .perceptron import Schedule, Update, share, shares_mistakes
@@ -36,7 +35,7 @@ from .perceptron import step as err
 Budget = Annotated[float, Range(1.0, math.inf, "[)")]
 Limit = Annotated[Any, Range(1.0, math.inf, "[)"), None]  # None: as many as come; a kernel sees 0
 Factor = Annotated[Any, Range(0.0, 1.0, "(]"), None]
-RADIAL: dict[str, Any] = {"kernel": RBF(), "fit_intercept": False}
+RADIAL: dict[str, Any] = {"kernel": "rbf", "fit_intercept": False}
 
 
 class PerceptronParams(NamedTuple):
@@ -116,13 +115,13 @@ class OnBudget(Classifier):
 class Stoptron(OnBudget):
     """The kernel Perceptron that adds nothing once it has B support vectors. A baseline: it goes on predicting.
 
-    Parameters: `kernel`, a part such as RBF(gamma), or a function of two objects; `B`, the support vectors kept; the others as in
-    Perceptron.
+    Parameters: `kernel`, a part such as RBF(gamma), its name, or a function of two objects; `B`, the support vectors kept; the
+    others as in Perceptron.
 
     Baseline of Orabona, Keshet, Caputo (2008), section 5.
 
     >>> X, y = [[0, 0], [1, 0], [0, 1], [1, 1], [2, 0]], [1, -1, 1, -1, 1]
-    >>> Stoptron(B=2, kernel=RBF(gamma=0.5)).fit(X, y).dual_coef_.tolist()
+    >>> Stoptron(B=2, kernel="rbf(0.5)").fit(X, y).dual_coef_.tolist()
     [[1.0, -1.0]]
     """
 
@@ -143,7 +142,7 @@ class RBP(OnBudget):
     Cavallanti, Cesa-Bianchi, Gentile (2007), figure 2.
 
     >>> X, y = [[0, 0], [1, 0], [0, 1], [1, 1], [2, 0]], [1, -1, 1, -1, 1]
-    >>> RBP(B=2, kernel=RBF(gamma=0.5)).fit(X, y).n_support_
+    >>> RBP(B=2, kernel="rbf(0.5)").fit(X, y).n_support_
     2
     """
 
@@ -161,7 +160,7 @@ class LeastRecent(OnBudget):
     Cavallanti, Cesa-Bianchi, Gentile (2007), section 5.
 
     >>> X, y = [[0, 0], [1, 0], [0, 1], [1, 1], [2, 0]], [1, -1, 1, -1, 1]
-    >>> LeastRecent(B=2, kernel=RBF(gamma=0.5)).fit(X, y).support_vectors_.tolist()
+    >>> LeastRecent(B=2, kernel="rbf(0.5)").fit(X, y).support_vectors_.tolist()
     [[1.0, 0.0], [2.0, 0.0]]
     """
 
@@ -182,7 +181,7 @@ class FixedBudget(OnBudget):
     Crammer, Kandola, Singer (2003), figure 3.
 
     >>> X, y = [[0, 0], [1, 0], [0, 1], [1, 1], [2, 0]], [1, -1, 1, -1, 1]
-    >>> FixedBudget(B=2, beta=0.25, kernel=RBF(gamma=0.5)).fit(X, y).support_vectors_.tolist()
+    >>> FixedBudget(B=2, beta=0.25, kernel="rbf(0.5)").fit(X, y).support_vectors_.tolist()
     [[1.0, 0.0], [2.0, 0.0]]
     """
 
@@ -205,7 +204,7 @@ class Forgetron(OnBudget):
     Dekel, Shalev-Shwartz, Singer (2008), section 5.
 
     >>> X, y = [[0, 0], [1, 0], [0, 1], [1, 1], [2, 0]], [1, -1, 1, -1, 1]
-    >>> Forgetron(B=2, kernel=RBF(gamma=0.5)).fit(X, y).dual_coef_.round(6).tolist()
+    >>> Forgetron(B=2, kernel="rbf(0.5)").fit(X, y).dual_coef_.round(6).tolist()
     [[-0.717973, 0.717973]]
     """
 
@@ -227,7 +226,7 @@ class Projectron(OnBudget):
     Orabona, Keshet, Caputo (2009), figure 1.
 
     >>> X, y = [[0, 0], [1, 0], [0, 1], [1, 1], [2, 0], [0.5, 0.5]], [1, -1, 1, -1, 1, -1]
-    >>> Projectron(eta=0.7, kernel=RBF(gamma=0.5)).fit(X, y).dual_coef_.round(4).tolist()
+    >>> Projectron(eta=0.7, kernel="rbf(0.5)").fit(X, y).dual_coef_.round(4).tolist()
     [[0.5645, -1.5958, 1.1338]]
     """
 
@@ -287,7 +286,7 @@ class ProjectronPP(OnBudget):
     Orabona, Keshet, Caputo (2009), figure 2.
 
     >>> X, y = [[0, 0], [1, 0], [0.2, 0]], [1, -1, 1]
-    >>> ProjectronPP(eta=0.7, kernel=RBF(gamma=0.5)).fit(X, y).dual_coef_.round(6).tolist()
+    >>> ProjectronPP(eta=0.7, kernel="rbf(0.5)").fit(X, y).dual_coef_.round(6).tolist()
     [[1.644573, -0.842813]]
     """
 
@@ -309,7 +308,7 @@ class BPAS(OnBudget):
     Wang, Vucetic (2010), section 4.
 
     >>> X, y = [[0, 0], [1, 0], [0, 1], [1, 1]], [1, -1, 1, -1]
-    >>> BPAS(C=0.9, B=3, kernel=RBF(gamma=0.5)).fit(X, y).dual_coef_.round(6).tolist()
+    >>> BPAS(C=0.9, B=3, kernel="rbf(0.5)").fit(X, y).dual_coef_.round(6).tolist()
     [[0.9, -0.9, -0.423744]]
     """
 
@@ -329,7 +328,7 @@ class BPANN(OnBudget):
     Wang, Vucetic (2010), section 4.
 
     >>> X, y = [[0, 0], [1, 0], [0, 1], [1, 1]], [1, -1, 1, -1]
-    >>> BPANN(C=0.9, B=3, kernel=RBF(gamma=0.5)).fit(X, y).dual_coef_.round(6).tolist()
+    >>> BPANN(C=0.9, B=3, kernel="rbf(0.5)").fit(X, y).dual_coef_.round(6).tolist()
     [[1.248171, -0.9, -0.551829]]
     """
 
@@ -347,7 +346,7 @@ class BPAP(OnBudget):
     Wang, Vucetic (2010), section 4.
 
     >>> X, y = [[0, 0], [1, 0], [0, 1], [1, 1]], [1, -1, 1, -1]
-    >>> BPAP(C=0.9, B=3, kernel=RBF(gamma=0.5)).fit(X, y).dual_coef_.round(6).tolist()
+    >>> BPAP(C=0.9, B=3, kernel="rbf(0.5)").fit(X, y).dual_coef_.round(6).tolist()
     [[1.376256, -1.188864, -0.423744]]
     """
 

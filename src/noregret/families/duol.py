@@ -181,8 +181,7 @@ class DUOL(OnBudget):
     Zhao, Hoi, Jin (2011), algorithm 1.
 
     >>> X, y = [[0, 0], [1, 0], [0, 1], [1, 1]], [1, -1, 1, -1]
-    >>> from noregret import RBF
-    >>> DUOL(C=1.8, kernel=RBF(gamma=0.5)).fit(X, y).dual_coef_.round(4).tolist()
+    >>> DUOL(C=1.8, kernel="rbf(0.5)").fit(X, y).dual_coef_.round(4).tolist()
     [[1.8, -1.8, 1.4497, -1.4497]]
     """
 

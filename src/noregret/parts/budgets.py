@@ -193,6 +193,10 @@ class Near(NamedTuple):
     at: ndarray
     k: ndarray
 
+    def sound(self, n: int) -> bool:
+        """Return whether these are neighbours among n vectors."""
+        return bool(((self.at[:n] >= -1) & (self.at[:n] < n)).all())
+
 
 # ---- stopping, removing ----------------------------------------------------------------------------------------------
 @admit.on(Stop)
