@@ -291,3 +291,27 @@ def duol(X, y, kernel, C, rho, K=1):
         E.append(e)
         G.append(g)
     return np.array(out), np.array([g * e for g, e in zip(G, E, strict=True)]).T
+
+
+def kernel_rls(X, y, kernel, nu, B, weights=None):
+    """Return scores: the least squares problem over all rows so far, each by its coefficients on the dictionary of its time."""
+    k, points, rows, targets, out = KERNELS[kernel], [], [], [], []
+    omega = np.ones(len(y)) if weights is None else weights
+    for x, target, c in zip(X, y, omega, strict=True):
+        alpha = np.zeros(0)
+        if points:
+            A = np.array([np.append(r, np.zeros(len(points) - len(r))) for r in rows])
+            K = np.array([[k(a, b) for b in points] for a in points])
+            root = np.sqrt(np.array([w for _, w in targets]))
+            alpha = np.linalg.lstsq(root[:, None] * (A @ K), root * np.array([t for t, _ in targets]), rcond=None)[0]
+        row = np.array([k(p, x) for p in points])
+        out.append(float(alpha @ row) if points else 0.0)
+        if c == 0:
+            continue
+        d = np.linalg.solve(K, row) if points else row
+        if not points or (k(x, x) - row @ d > nu and len(points) < B):
+            points.append(x)
+            d = np.eye(len(points))[-1]
+        rows.append(d)
+        targets.append((target, c))
+    return np.array(out)

@@ -65,6 +65,7 @@ def test_every_learner_has_a_trace_or_a_reason():
         "eg": "its traces are the regressions'",
         "eg_pm": "its traces are the regressions'",
         "mirror_descent_regressor": "the trace is the classifier's",
+        "kernel_rls": "no trace is printed; the least squares problem itself is solved in test_kernels.py",
         "rbp": "its draws are its own; the trace scripts them, in test_kernels.py",
         **dict.fromkeys(("adagrad", "adagrad_regressor", "nag", "nag_regressor", "coin", "coin_regressor"), "in test_adaptive.py"),
         "rls": "in test_least_squares.py",

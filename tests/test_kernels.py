@@ -194,6 +194,17 @@ def test_duol(K, C):
     np.testing.assert_allclose(w.kept.F[:, : m.n_support_], exact, atol=1e-9)
 
 
+@pytest.mark.parametrize(("nu", "B", "weighted"), [(0.1, 50, False), (0.05, 8, False), (0.1, 50, True)])
+def test_kernel_rls(nu, B, weighted):
+    X, y = stream(K=0, n=60, zeros=0.0)
+    c = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], len(y)) if weighted else None
+    m = nr.KernelRLS(nu=nu, B=B, kernel=nr.RBF(gamma=0.5))
+    f = m.learn_many(X, y, c)
+    scored = np.ones(len(y), bool) if c is None else c > 0
+    np.testing.assert_allclose(f[scored], reference.kernel_rls(X, y, "rbf", nu, B, c)[scored], atol=1e-6)
+    assert m.n_support_ <= B
+
+
 # ---- invariants ------------------------------------------------------------------------------------------------------
 LINEAR = [n for n in nr.algorithms() if "kernel" in nr.learner(n).defaults and not nr.learner(n).by_kernel]
 
@@ -524,7 +535,8 @@ def test_a_file_may_not_point_outside(where, value, tmp_path):
 def test_compared_side_by_side():
     X, y = stream(n=120)
     report = nr.compare(X, ["pa1", "pa1:kernel=rbf(0.5),budget=remove_oldest(20)", "bpa_s:B=20"], y=y)
-    linear, oldest, simple = report.to_dict()["learners"]
+    found = {row["params"].get("kernel") or "": row for row in report.to_dict()["learners"]}
+    linear, oldest, simple = found[""], found["rbf(0.5)"], found["rbf"]
     assert linear["support_vectors"] is None
     assert oldest["support_vectors"] == simple["support_vectors"] == 20
     assert oldest["nonzeros"] is None

@@ -24,6 +24,7 @@ _NAMES = {
     "families.confidence": "AROW CW CWVar IELLIP NAROW NHERD SCW1 SCW2 SOP",
     "families.duol": "DUOL",
     "families.gradient": "MirrorDescent MirrorDescentRegressor OGD OGDRegressor",
+    "families.kernel_rls": "KernelRLS",
     "families.large_margin": "ALMA AggressiveROMMA ROMMA",
     "families.least_squares": "RLS",
     "families.mira": "MIRA",
