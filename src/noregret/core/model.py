@@ -213,7 +213,7 @@ class Model:
         if self.scratch:
             args = list(args)
             for i in self.scratch:
-                args[i] = np.zeros_like(args[i])
+                args[i] = np.zeros(args[i].shape, args[i].dtype)  # pages of zeros from the system: nothing is written
         out = np.empty((rows.n, self.dims["class"]))
         self.loop(rows.layout, False).predict(*args, *rows.arrays, out)
         return out
