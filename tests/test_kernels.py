@@ -408,7 +408,7 @@ def test_subset_tree_values():
     assert k(s, t) == pytest.approx(2.89344, rel=1e-12)
     assert k(s, s) == pytest.approx(3.657216, rel=1e-12)
     assert nr.SubsetTree()(s, t) == pytest.approx(0.791159, abs=1e-6)
-    deep = "(A " * 3000 + "x" + ")" * 3000
+    deep = " ".join(f"(A{i}" for i in range(3000)) + " x" + ")" * 3000
     assert nr.SubsetTree(0.4)(deep, deep) == pytest.approx(1.0)
     for bad in ("", "(S (NP I)", "word", ("S",), ("S", ("N", "x"), "word")):
         with pytest.raises(ValueError, match="tree|children or words"):
@@ -473,16 +473,16 @@ def test_budget_in_bytes(budget):
 def test_sparse_rows_keep_sparse_vectors():
     """The state of sparse rows has the size of their non-zeros, gaps closed as vectors go."""
     rng = np.random.default_rng(0)
-    X = csr_matrix((rng.random(600), (np.repeat(np.arange(200), 3), rng.integers(0, 100_000, 600))), shape=(200, 100_000))
-    y = rng.choice([-1, 1], 200)
+    X = csr_matrix((rng.random(360), (np.repeat(np.arange(120), 3), rng.integers(0, 100_000, 360))), shape=(120, 100_000))
+    y = rng.choice([-1, 1], 120)
     m = nr.PA1(kernel=nr.RBF(), budget=nr.RemoveOldest(20), classes=[-1, 1]).partial_fit(X, y)
     assert m.n_support_ == 20
     assert sum(a.nbytes for a in m._m.arrays().values()) < 40_000
-    np.testing.assert_allclose(m.support_vectors_.toarray(), X[180:].toarray())
+    np.testing.assert_allclose(m.support_vectors_.toarray(), X[100:].toarray())
     free = nr.PA1(kernel=nr.RBF(), classes=[-1, 1])
     short = y * free.learn_many(X, y) < 1.0
     np.testing.assert_allclose(free.support_vectors_.toarray(), X[short].toarray())
-    assert short.sum() > 150
+    assert short.sum() > 90
 
 
 # ---- laws: the algorithm's, interpreted; named learners and two configurations run them compiled in test_laws.py ----------------
