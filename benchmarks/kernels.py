@@ -241,10 +241,10 @@ def synthetic(n: int) -> list[Row]:
 
 
 def drift(n: int) -> list[Row]:
-    """Show what a budget is worth when the classes change places every n/4 rows."""
+    """Show what a budget is worth when the classes change places every 250 rows."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 2))
-    y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1) * np.where(np.arange(n) // (n // 4) % 2, -1, 1)
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1) * np.where(np.arange(n) // 250 % 2, -1, 1)
     rows = []
     for name, budget in {"free": None, "oldest of 100 removed": nr.RemoveOldest(100)}.items():
         m = nr.PA1(kernel=nr.RBF(2.0), budget=budget, classes=[-1, 1])

@@ -12,11 +12,26 @@ from conftest import learners
 import noregret as nr
 
 LEARNERS = learners()
+ALIKE = ("bpa_nn", "bpa_s", "duol", "fixed_budget", "kernel_rls", "least_recent", "projectron", "projectron_pp", "rbp", "stoptron")
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", sorted({*LEARNERS} - {*ALIKE}))
 def test_laws(name):
     nr.checks.run(LEARNERS[name])
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_laws_of_expansions(name):
+    """Rows of the other layout interpreted: a dozen kernels each take long to compile, and other expansions compile them all."""
+    m = LEARNERS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for law in ("chunk", "interpreted", "resume", "order", "noise"):
+            nr.checks.LAWS[law](m)
+        with nr.core.engine.interpreted():
+            X, y = nr.checks.stream(m, n=60, d=4, K=3)
+            for law in ("layout", "purity", "merge", "bad_input"):
+                nr.checks.LAWS[law](m, X, y)
 
 
 def test_laws_catch_what_breaks_them():
