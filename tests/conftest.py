@@ -44,7 +44,6 @@ CONFIGURATIONS = {
     "perceptron averaged, laplacian, smallest removed": lambda: nr.Perceptron(
         kernel=nr.Laplacian(0.2), budget=nr.RemoveSmallest(30), average=True
     ),
-    "ogd in a ball, rbf, merging": lambda: nr.OGD(kernel=nr.RBF(0.1), budget=nr.Merge(20), projection="l2", radius=2.0),
     "without intercept": lambda: nr.PA1(fit_intercept=False),
 }
 

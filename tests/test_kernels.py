@@ -500,6 +500,7 @@ CONFIGURATIONS = {
     "regressor": lambda: nr.PA2Regressor(kernel=nr.Laplacian(0.1), budget=nr.Shrink(12, phi=0.9)),
     "uniclass": lambda: nr.PAUniclass(kernel=nr.RBF(0.1), budget=nr.RemoveOldest(12)),
     "log loss": lambda: nr.OGD(kernel=nr.RBF(0.1), loss="log", budget=nr.ProjectRemoved(12)),
+    "ogd in a ball, merging": lambda: nr.OGD(kernel=nr.RBF(0.1), budget=nr.Merge(12), projection="l2", radius=2.0),
     "duol on a budget": lambda: nr.DUOL(kernel=nr.RBF(0.1), budget=nr.RemoveSmallest(12)),
 }
 
@@ -620,6 +621,7 @@ def test_exp_compiled():
 
 
 def test_laws_of_a_compiled_expansion():
-    """What the interpreter cannot show: sums taken by the compiler do not depend on the split of the stream."""
-    m = nr.BPAS(B=37, kernel=nr.RBF(0.05))
-    nr.checks.chunk(m, *nr.checks.stream(m, n=400, d=13, K=4))
+    """What the interpreter cannot show: compiled sums are the same, and do not depend on the split of the stream."""
+    m = CONFIGURATIONS["ogd in a ball, merging"]()
+    nr.checks.interpreted(m)
+    nr.checks.chunk(m, *nr.checks.stream(m, n=300, d=13, K=4))
