@@ -49,6 +49,7 @@ CORE = [
     "model",
     "model_file",
     "merging",
+    "supports",
     "learner",
 ]
 

@@ -88,15 +88,14 @@ def kernel_of(cls: Any, given: Mapping[str, Any]) -> Any:
         if given.get("budget") is not None:
             raise ValueError(f"budget= limits support vectors, which only a kernel= has; got budget={given['budget']!r} alone")
         return None
+    if hasattr(kernel, "check"):
+        kernel.check()
     if of_objects(kernel):
-        if hasattr(kernel, "check"):
-            kernel.check()
         return Function(kernel)
     if not knows(value, kernel):
         known = sorted(kind.__name__ for kind in catalogue(value).values())
         what = f"one of {', '.join(f'nr.{name}()' for name in known)}, or a function of two objects"
         raise TypeError(f"kernel must be {what}; got {kernel!r}")
-    kernel.check()
     return type(kernel)(*map(float, kernel))
 
 

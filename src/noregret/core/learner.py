@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from . import inputs, model_file
-from .basis import kernelizable, of_objects
+from .basis import kernelizable
 from .expansion import Expansion
 from .features import Anything, Columns, Features, Hashed, Names
 from .inputs import Rows
@@ -21,6 +21,7 @@ from .model import Model
 from .params import public
 from .rounds import EXAMPLES, MISTAKES, UPDATES, UnitCost
 from .state import Need, needs_of
+from .supports import Supports
 
 REGISTRY: dict[str, type[Learner]] = {}
 TEXTS = ("step", "score_row", "share", "shares", "start", "policy")  # attributes that are plain functions, not methods
@@ -51,7 +52,7 @@ def not_learned(learner: Learner) -> Exception:
     return kind(f"This {type(learner).__name__} has learned nothing yet: call 'fit', 'partial_fit' or 'learn_one' first.")
 
 
-class Learner:
+class Learner(Supports):
     """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
@@ -127,7 +128,7 @@ class Learner:
         def __init__(self: Any, **params: Any) -> None:  # noqa: N807
             for k in params:
                 if k in ("kernel", "budget") and "kernel" not in cls.defaults:
-                    raise TypeError(f"{cls.__name__} has no {k!r}: its step works by coordinate, so it has no kernel form")
+                    raise TypeError(f"{cls.__name__} has no {k!r}: it learns along the features, and has no kernel form")
                 if k not in cls.defaults:
                     raise TypeError(f"{cls.__name__} has no parameter {k!r}; it takes {', '.join(cls.defaults)}")
             self.__dict__.update({**cls.defaults, **params})
@@ -137,11 +138,6 @@ class Learner:
         REGISTRY[cls.name] = cls
 
     # ---- input -------------------------------------------------------------------------------------------------------
-    @property
-    def _of_objects(self) -> bool:
-        """Whether examples may be anything that the kernel, a function, compares."""
-        return of_objects(self.__dict__.get("kernel"))
-
     def _named(self, X: Any) -> bool:
         """Return whether a batch is a sequence of named examples."""
         return is_dicts(X) and not self._of_objects
@@ -454,44 +450,6 @@ class Learner:
         if not isinstance(features, Hashed):
             raise AttributeError("hash_collisions_: the features are not hashed")
         return features.collisions
-
-    def _expansion(self) -> Expansion:
-        w = self._model().state[0]
-        if not isinstance(w, Expansion):
-            raise AttributeError("this model has weights and no support vectors: see coef_, or give a kernel=")
-        return w
-
-    @property
-    def support_vectors_(self) -> Any:
-        """The examples kept, oldest first: an array, a CSR matrix where rows were sparse, a list where they are objects."""
-        w, features = self._expansion(), self._model().features
-        found = w.S.vectors(w.order(), features.size)
-        return found[:, np.arange(features.size) != features.constant] if features.bias else found
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """The coefficients of the support vectors, oldest first, in the form of `coef_`."""
-        return self._oriented(self._expansion().coefficients())
-
-    @property
-    def n_support_(self) -> int:
-        """Support vectors kept."""
-        return int(self._expansion().size[0])
-
-    def _oriented(self, w: np.ndarray) -> np.ndarray:
-        """Return what has a row per class as a reader sees it."""
-        return np.asarray(w[0])
-
-    @property
-    def _bounded(self) -> bool:
-        """Whether memory stays within bounds however many rows are learned from."""
-        free = getattr(self, "kernel", None) is not None and self.policy is None and self.budget is None
-        return not (self.grows or free)
-
-    @property
-    def _merging(self) -> str:
-        """How two of these are merged: expansions not at all, as what they keep would have to be chosen anew."""
-        return "none" if getattr(self, "kernel", None) is not None else self.merges
 
     def _all_weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (coef, intercept), one row per class or one row."""
