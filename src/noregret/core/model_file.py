@@ -283,7 +283,8 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
 
     in_force = cls(**{**params, **{k: decode(v, parts) for k, v in said["given"].items()}})
     given = in_force.get_params()
-    sparse = said["sparse"]
+    sparse = said.get("sparse", False)
+    expect(type(sparse) is bool, "whether the first rows were sparse", sparse)
     spec = described(cls, given, resolve(cls.Params, given, features.size), sparse, features.size, labels)
     slots = {f"state.{at}": slot for at, slot, _ in leaves(spec, spec) if not slot.scratch}
     expect(slots.keys() == tensors.keys(), f"the tensors {sorted(slots)}", sorted(tensors))
