@@ -26,6 +26,7 @@ NAMES = (
     "least_squares",
     "random_features",
     "sparsity",
+    "kernels",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -33,6 +33,9 @@ FAMILIES = {
     "least_squares": "Least squares",
     "multiplicative": "Multiplicative",
     "one_class": "One class",
+    "budgeted": "Kernels on a budget",
+    "duol": "Double updating",
+    "kernel_rls": "Kernel least squares",
 }
 MEASURES = {
     "mistakes": "mistakes",

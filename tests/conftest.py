@@ -61,6 +61,9 @@ CONFIGURATIONS = {
     "rda enhanced": lambda: nr.RDA(loss="hinge", lambda_=0.01, rho=0.01),
     "winnow-1": lambda: nr.Winnow(zero_on_demotion=True, theta=3.0),
     "pa uniclass, learned radius": lambda: nr.PAUniclass(variant="pa", B=4.0),
+    "perceptron averaged, laplacian, smallest removed": lambda: nr.Perceptron(
+        kernel=nr.Laplacian(0.2), budget=nr.RemoveSmallest(30), average=True
+    ),
     "without intercept": lambda: nr.PA1(fit_intercept=False),
 }
 

@@ -25,8 +25,13 @@ ORDER = [  # each may import what stands before it
 ]
 CORE = [
     "words",
+    "exp",
     "examples",
     "weights",
+    "stores",
+    "expansion",
+    "tracking",
+    "gram",
     "covariance",
     "sparse",
     "votes",
@@ -36,6 +41,7 @@ CORE = [
     "state",
     "hashing",
     "labels",
+    "basis",
     "batch",
     "engine",
     "inputs",
@@ -45,6 +51,7 @@ CORE = [
     "model",
     "model_file",
     "merging",
+    "supports",
     "learner",
 ]
 

@@ -12,9 +12,10 @@ from conftest import SPARSE, learners, on_sparse_rows
 import noregret as nr
 
 LEARNERS = learners()
+ALIKE = ("bpa_nn", "bpa_s", "duol", "fixed_budget", "kernel_rls", "least_recent", "projectron", "projectron_pp", "rbp", "stoptron")
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", sorted({*LEARNERS} - {*ALIKE}))
 def test_laws(name):
     learner, laws = LEARNERS[name], nr.checks.LAWS
     assert "layout" in laws
@@ -30,6 +31,20 @@ def test_laws(name):
 def test_all_laws_at_once():
     nr.checks.run(nr.PA1())
     assert set(LEARNERS) >= SPARSE
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_laws_of_expansions(name):
+    """Rows of the other layout interpreted: a dozen kernels each take long to compile, and other expansions compile them all."""
+    m = LEARNERS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for law in ("chunk", "interpreted", "resume", "order", "noise"):
+            nr.checks.LAWS[law](m)
+        with nr.core.engine.interpreted():
+            X, y = nr.checks.stream(m, n=60, d=4, K=3)
+            for law in ("layout", "purity", "merge", "bad_input"):
+                nr.checks.LAWS[law](m, X, y)
 
 
 def test_laws_catch_what_breaks_them():

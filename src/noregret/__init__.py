@@ -19,14 +19,17 @@ __version__ = "0.1.0.dev0"
 # Public names by module, imported when first used: `import noregret` loads neither numba nor scikit-learn.
 _NAMES = {
     "families.adaptive": "AdaGrad AdaGradRegressor NAG NAGRegressor",
+    "families.budgeted": "BPANN BPAP BPAS FixedBudget Forgetron LeastRecent Projectron ProjectronPP RBP Stoptron",
     "families.coin": "Coin CoinRegressor",
     "families.confidence": "AROW CW CWVar IELLIP NAROW NHERD SCW1 SCW2 SOP",
     "families.dual_averaging": (
         "AdaGradFOBOS AdaGradFOBOSRegressor AdaGradRDA AdaGradRDARegressor FTRL FTRLRegressor "
         "GroupLasso GroupLassoRegressor RDA RDARegressor"
     ),
+    "families.duol": "DUOL",
     "families.gradient": "MirrorDescent MirrorDescentRegressor OGD OGDRegressor",
     "families.hedge": "Auto Hedge",
+    "families.kernel_rls": "KernelRLS",
     "families.large_margin": "ALMA AggressiveROMMA ROMMA",
     "families.least_squares": "RLS",
     "families.mira": "MIRA",
@@ -44,8 +47,11 @@ _NAMES = {
     "evaluation.report": "Report",
     "evaluation.study": "compare evaluate sweep",
     "evaluation.training": "train",
+    "parts.budgets": "Merge ProjectRemoved Projection RemoveOldest RemoveRandom RemoveRedundant RemoveSmallest Replace "
+    "ReplaceNearest Shrink Stop",
     "parts.kernels": "Cauchy Laplacian Linear Polynomial RBF Sigmoid",
     "parts.projections": "HalfSpace",
+    "parts.structures": "StringSubsequence SubsetTree",
     "registry": "algorithms learner",
     "core.batch": "BadRow",
     "streams.stream": "Stream stream",

@@ -18,6 +18,8 @@ from .values import Costs, Grouping, ListOf, Named, Number, Pairs, Values
 LEFT_OUT = ("epochs", "shuffle", "seed", "hash_bits")  # of `fit`, or of the source
 SHARED = {
     "fit_intercept": "A constant feature, learned like any other.",
+    "kernel": "Learn in the space of a kernel, such as rbf(0.5) or polynomial(degree=2).",
+    "budget": "With --kernel: what to do with one support vector too many, such as remove_oldest(500).",
     "average": "Answer with the mean of all weight vectors.",
     "classes": "The labels, if known beforehand.",
     "class_weight": "Weights of the labels, such as spam=2,ham=1.",

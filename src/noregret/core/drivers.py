@@ -81,6 +81,7 @@ class Job(NamedTuple):
     labelled: bool  # two classes: count mistakes by sign
     many: bool  # one row of weights per class
     bias: bool
+    plain: bool = False  # what is kept are Python objects: only the interpreter knows them
 
 
 class Drivers(NamedTuple):
@@ -110,7 +111,7 @@ def drivers(job: Job, layout: str, weighted: bool) -> Drivers:
     leaves: list[tuple[str, Any]] = []
     kinds: dict[str, type] = {}
     S, P, cost = (flatten(t, n, leaves, kinds) for t, n in ((job.state, "s"), (job.params, "p"), (job.cost, "r")))
-    key = (job.step, job.share, S, P, cost, tuple(kinds.items()), job[-3:], layout, weighted, engine.interpreting())
+    key = (job.step, job.share, S, P, cost, tuple(kinds.items()), job[-4:], layout, weighted, engine.interpreting())
     if key not in _built:
         _built[key] = _build(job, layout, weighted, [n for n, _ in leaves], kinds, (S, P, cost))
     return _built[key]
@@ -157,10 +158,10 @@ def _build(job: Job, layout: str, weighted: bool, args: list[str], kinds: dict[s
     used = {k: v for k, v in scope.items() if v is not None and f"{k}(" in text}
     if layout == "dense":
         used.pop("Sparse", None)
-    namespace = engine.build(f"{job.name}_{layout}", text, used)
+    namespace = engine.build(f"{job.name}_{layout}", text, used, job.plain)
     return Drivers(namespace["learn"], namespace["predict"])
 
 
 def answers_apart(w: Any) -> bool:
     """Return whether the answer given outside differs from the score learned with: some kind has a case of its own for it."""
-    return any(c.kinds[0] is type(w) for c in answer.cases)
+    return any(c.kinds[0] is type(w) for c in answer.cases) and getattr(w, "remembers", True)

@@ -155,11 +155,11 @@ def _own_text() -> str:
 
 
 # ---- building --------------------------------------------------------------------------------------------------------
-def build(name: str, text: str, scope: dict[str, Any]) -> dict[str, Any]:
-    """Return the namespace of a driver text, its ``@jit`` functions compiled (or interpreted)."""
+def build(name: str, text: str, scope: dict[str, Any], plain: bool = False) -> dict[str, Any]:
+    """Return the namespace of a driver text, its ``@jit`` functions compiled (or interpreted, always if `plain`)."""
     text = f'"""{name}: generated, do not edit."""\n{text}'
     scope = {"np": np, **scope}
-    if _interpreting:
+    if _interpreting or plain:
         scope["jit"] = np.errstate(all="ignore")  # as a decorator: C arithmetic, as compiled
         exec(text, scope)
         return scope

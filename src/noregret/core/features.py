@@ -320,6 +320,33 @@ class Hashed:
         return replaced(rows, [np.array([self.place(name, grow)], np.uint32) for name in rows.names])
 
 
+class Anything:
+    """Objects of any kind, which a kernel compares: each is the one value of its row, and there are no features."""
+
+    kind = "objects"
+    grows = False
+    bias = False
+    names = None
+    width = 1
+    size = 1
+    constant = 0
+
+    def row(self, x: Any, grow: bool) -> Row:
+        """Return one object as a row."""
+        value = np.empty(1, object)
+        value[0] = x
+        return np.zeros(1, np.uint32), value
+
+    def check(self, rows: Rows, learner: str) -> None:
+        """Refuse rows of numbers."""
+        if rows.arrays[-1].dtype != object:
+            raise ValueError(f"{learner} compares objects with a function: give a list of them, not rows of numbers")
+
+    def rows(self, rows: Rows, grow: bool) -> Rows:
+        """Return the batch."""
+        return rows
+
+
 def replaced(rows: Rows, places: Sequence[np.ndarray]) -> Rows:
     """Return dense rows as CSR rows whose columns have moved; those that meet are summed, one without a place is left out."""
     keep = [j for j, at in enumerate(places) if len(at)]
@@ -333,4 +360,4 @@ def replaced(rows: Rows, places: Sequence[np.ndarray]) -> Rows:
     return Rows("csr", (indptr, np.broadcast_to(at, X.shape)[mask], X[mask]), rows.n, rows.width)
 
 
-Features = Columns | Numbers | Names | Hashed
+Features = Columns | Numbers | Names | Hashed | Anything

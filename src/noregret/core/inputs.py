@@ -169,6 +169,18 @@ def rows(X: Any, dtype: Any) -> Rows:
     return Rows("dense", (X,), n, d, names)
 
 
+def objects(X: Any) -> Rows:
+    """Return a sequence of any objects as rows, each with its object for its one value."""
+    if isinstance(X, (str, bytes)) or not (hasattr(X, "__len__") and hasattr(X, "__getitem__")):
+        raise TypeError(f"X must be a sequence of objects, as the kernel compares them; got a {type(X).__name__}")
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    sized(n, 1, (n,))
+    data = np.empty(n, object)
+    for i in range(n):
+        data[i] = X[i]
+    return Rows("csr", (np.arange(n + 1), np.zeros(n, np.uint32), data), n, 1)
+
+
 def sparse_rows(X: Any, dtype: Any) -> Rows:
     """Return a SciPy matrix or array as checked CSR rows."""
     if X.ndim != 2:

@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from . import inputs, model_file
-from .features import Columns, Features, Hashed, Names
+from .basis import kernelizable
+from .expansion import Expansion
+from .features import Anything, Columns, Features, Hashed, Names
 from .inputs import Rows
 from .labels import Labels
 from .model import Model
 from .params import public
 from .rounds import EXAMPLES, MISTAKES, UPDATES, UnitCost
 from .state import Need, needs_of
+from .supports import Supports
 
 REGISTRY: dict[str, type[Learner]] = {}
-TEXTS = ("step", "score_row", "share", "shares", "start", "arrange")  # attributes that are plain functions, not methods
+TEXTS = ("step", "score_row", "share", "shares", "start", "arrange", "policy")  # attributes that are plain functions, not methods
 
 
 class Progress(NamedTuple):
@@ -49,7 +52,7 @@ def not_learned(learner: Learner) -> Exception:
     return kind(f"This {type(learner).__name__} has learned nothing yet: call 'fit', 'partial_fit' or 'learn_one' first.")
 
 
-class Learner:
+class Learner(Supports):
     """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
@@ -68,6 +71,8 @@ class Learner:
     shares: ClassVar[Callable[..., Any]] = lambda p: True  # whether these parameters make it so
     start: ClassVar[Callable[..., Any] | None] = None  # (s, p): a start that is not the fill of the slots
     arrange: ClassVar[Callable[..., Any] | None] = None  # (model, first): features from `first` on have come
+    by_kernel: ClassVar[bool] = False  # whether it is nothing without a kernel
+    policy: ClassVar[Callable[..., Any] | None] = None  # (p, given) -> its own budget, where `budget=` is not free
     by_rows: ClassVar[bool] = False  # a row per class also when there are two
     nonnegative: ClassVar[bool] = False  # whether features below 0 are refused
     oriented: ClassVar[bool] = False  # whether it matters which of two classes is the positive one
@@ -80,7 +85,15 @@ class Learner:
     task: ClassVar[str] = ""
 
     # ---- filled in by the class machinery ----------------------------------------------------------------------------
-    options: ClassVar[dict[str, Any]] = {"epochs": 1, "shuffle": False, "seed": 0, "hash_bits": None, "dtype": "float64"}
+    options: ClassVar[dict[str, Any]] = {
+        "kernel": None,
+        "budget": None,
+        "epochs": 1,
+        "shuffle": False,
+        "seed": 0,
+        "hash_bits": None,
+        "dtype": "float64",
+    }
     defaults: ClassVar[dict[str, Any]] = {}
     # Options that `get_params` names only once they are set. scikit-learn holds every estimator that names a class_weight to a test
     # that takes a thousand passes over unscaled rows; learners of one pass cannot promise what it asks for.
@@ -104,7 +117,9 @@ class Learner:
         needs = needs_of(cls.State) if hasattr(cls, "State") else [None]
         options = {**cls.options, **cls.overrides}
         plain = isinstance(needs[0], Need) and needs[0].what in ("vector", "scale")
-        without = {*cls.without, *(() if plain else ("average",))}
+        able = hasattr(cls, "State") and kernelizable(cls.State)
+        kernels = ("kernel", "budget") if not able else ("budget",) if cls.policy is not None else ()
+        without = {*cls.without, *(() if plain else ("average",)), *kernels}
         cls.defaults = {**public(cls.Params), **{k: v for k, v in options.items() if k not in without}}
         key = inspect.Parameter
         given = [key(k, key.KEYWORD_ONLY, default=v) for k, v in cls.defaults.items()]
@@ -114,6 +129,8 @@ class Learner:
 
         def __init__(self: Any, **params: Any) -> None:  # noqa: N807
             for k in params:
+                if k in ("kernel", "budget") and "kernel" not in cls.defaults:
+                    raise TypeError(f"{cls.__name__} has no {k!r}: it learns along the features, and has no kernel form")
                 if k not in cls.defaults:
                     raise TypeError(f"{cls.__name__} has no parameter {k!r}; it takes {', '.join(cls.defaults)}")
             self.__dict__.update({**cls.defaults, **params})
@@ -123,6 +140,16 @@ class Learner:
         REGISTRY[cls.name] = cls
 
     # ---- input -------------------------------------------------------------------------------------------------------
+    def _named(self, X: Any) -> bool:
+        """Return whether a batch is a sequence of named examples."""
+        return is_dicts(X) and not self._of_objects
+
+    def _one(self, x: Any) -> Rows | None:
+        """Return one example as rows from which a model may begin; None for a named one."""
+        if self._of_objects:
+            return inputs.objects([x])
+        return None if isinstance(x, Mapping) else inputs.one_row(x)
+
     def _model(self) -> Model:
         if "_m" not in self.__dict__:
             raise not_learned(self)
@@ -135,12 +162,16 @@ class Learner:
     def _features(self, rows: Rows | None) -> Features:
         """Return the table of features of a model that begins with these rows, or with a dict."""
         bias = bool(getattr(self, "fit_intercept", False))
+        if self._of_objects:
+            return Anything()
         if self.hash_bits is not None:
             return Hashed(self.hash_bits, bias)
         return Names(bias) if rows is None else Columns(rows.width, bias, rows.names)
 
     def _check(self, X: Any, fresh: bool = False) -> Rows:
         """Return X as checked rows that fit the model (unless a fresh one is to be made of them); nothing changes."""
+        if self._of_objects:
+            return inputs.objects(X)
         rows = inputs.rows(X, self.dtype)
         if self.nonnegative:
             inputs.refuse_negative(rows, type(self).__name__)
@@ -179,13 +210,15 @@ class Learner:
 
     def _check_row(self, x: Any) -> None:
         """Refuse features below 0 where the theory has no place for them."""
+        if not self.nonnegative:
+            return
         low = min(x.values() if isinstance(x, Mapping) else np.ravel(x), default=0.0)
-        if self.nonnegative and low < 0.0:
+        if low < 0.0:
             raise ValueError(f"{type(self).__name__} is for features that are not negative, got {low:g}")
 
     def _scores(self, X: Any) -> np.ndarray:
         m = self._model()
-        return m.score(stacked(m.features, X, grow=False) if is_dicts(X) else self._place(m, self._check(X), grow=False))
+        return m.score(stacked(m.features, X, grow=False) if self._named(X) else self._place(m, self._check(X), grow=False))
 
     # ---- learning: the path of one real score; classifiers have labels on top of it --------------------------------------
     def _start(self, rows: Rows | None, features: Features | None = None) -> Model:
@@ -194,14 +227,14 @@ class Learner:
 
     def _begin(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Model:
         """Return a new model with these tables."""
-        m = Model(self, features or self._features(rows), labels)
+        m = Model(self, features or self._features(rows), labels, rows is None or rows.layout == "csr")
         if rows is not None and features is None:
             m.features.check(rows, type(self).__name__)
         return m
 
     def _whole(self, X: Any) -> tuple[Rows, Features | None]:
         """Return all rows to fit, checked; and the table of their names, in whose places they are, if they are dicts."""
-        if not is_dicts(X):
+        if not self._named(X):
             return self._check(X, fresh=True), None
         features = self._features(None)
         for x in X:
@@ -218,7 +251,7 @@ class Learner:
 
     def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the scores from before each update."""
-        if is_dicts(X):
+        if self._named(X):
             return self._learn_dicts(X, y, sample_weight)
         rows = self._check(X)
         done = self._learn_rows(rows, y, inputs.sample_weights(sample_weight, rows.n))
@@ -286,7 +319,7 @@ class Learner:
     def _learn_row(self, x: Any, target: float, w: float) -> np.ndarray:
         """Learn one example; return its score from before."""
         c = 1.0 if w == 1.0 else inputs.one_weight(w)
-        m = self._m if "_m" in self.__dict__ else self._start(None if isinstance(x, Mapping) else inputs.one_row(x))
+        m = self._m if "_m" in self.__dict__ else self._start(self._one(x))
         if c == 0.0:
             return m.score_row(*m.features.row(x, False))
         idx, values = self._row(m, x, grow=True)
@@ -296,7 +329,7 @@ class Learner:
 
     def predict_one(self, x: Any) -> Any:
         """Return the prediction for one example; before anything is learned, that of the start (None without labels)."""
-        m = self._m if "_m" in self.__dict__ else self._start(None if isinstance(x, Mapping) else inputs.one_row(x))
+        m = self._m if "_m" in self.__dict__ else self._start(self._one(x))
         return self._said(m, m.score_row(*m.features.row(x, False)))
 
     def _learn_dicts(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
@@ -465,6 +498,8 @@ class Learner:
         w = s[0]
         if isinstance(w, np.ndarray):
             return w
+        if isinstance(w, Expansion):
+            raise AttributeError("coef_: the weights are in the space of the kernel; see support_vectors_ and dual_coef_")
         if not hasattr(w, "primal"):
             raise AttributeError(f"coef_: {cls.__name__} does not answer with one weight vector")
         found: np.ndarray = w.primal()

@@ -22,7 +22,7 @@ def merge(mine: Learner, other: Learner) -> None:
     """Take in what `other` has learned; nothing changes when the two do not fit together."""
     if type(mine) is not type(other):
         raise TypeError(f"cannot merge a {type(other).__name__} into a {type(mine).__name__}")
-    if mine.merges == "none":
+    if mine._merging == "none":
         raise TypeError(f"{type(mine).__name__} has no merge: what it keeps is a history, not a sum")
     if repr(mine.get_params()) != repr(other.get_params()):
         raise ValueError(f"cannot merge learners with different parameters: {mine!r} and {other!r}")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import engine
+from .basis import described
 from .drivers import Drivers, Job, drivers, flatten
+from .expansion import Expansion
 from .features import Features
 from .inputs import FLOATS, Rows
 from .labels import Labels
 from .params import depends_on_width, resolve
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
 from .sparse import Spared
-from .state import COUNT, Slot, describe, leaves, settle, slots, tmap
+from .state import COUNT, Slot, leaves, settle, slots, tmap
+from .stores import Objects, Ragged
 from .votes import Voted
 
 if TYPE_CHECKING:
@@ -23,10 +27,15 @@ if TYPE_CHECKING:
 Dims = dict[str, int]
 
 
+def first_sizes(budget: Any) -> Dims:
+    """Return the sizes of a new expansion: all of a budget in bytes, so that it is not exceeded while arrays grow."""
+    return {"slot": int(min(budget.B + 1.0, math.inf if budget.bytes else 64))}
+
+
 class Model:
     """The one code path: all learning ends in `learn` or `learn_row`, all predicting in `score` or `score_row`."""
 
-    def __init__(self, learner: Learner, features: Features, labels: Labels | None) -> None:
+    def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:
         self.learner = type(learner)
         self.given = learner.get_params()
         self.features = features
@@ -35,12 +44,15 @@ class Model:
         if self.dtype not in FLOATS:
             raise ValueError(f"dtype must be 'float64' or 'float32', got {self.given['dtype']!r}")
         self.params = resolve(self.learner.Params, self.given, features.size)
-        self.spec = describe(self.learner.State, self.params, bool(self.given.get("average", False)))
+        self.sparse = sparse  # whether the first rows were: what is kept of rows then is kept as non-zeros
+        self.spec = self.described(self.given, self.params)
         self.filled = depends_on_width(self.params)
         self.cost: Any = UnitCost()
         self.many = False
         self.tally = np.zeros(5, np.int64)
         self.dims: Dims = {"feature": max(features.size, 1), "class": 1, "slot": 0, "cell": 0, "two": 2}
+        if isinstance(self.spec[0], Expansion):
+            self.dims |= first_sizes(self.spec[0].budget)
         self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
         self.relabel()
         if self.learner.start is not None:
@@ -48,6 +60,10 @@ class Model:
         self.ready = 0
         self.join()
         self.refresh()
+
+    def described(self, given: dict[str, Any], params: Any) -> Any:
+        """Return the description of the state under these parameters."""
+        return described(self.learner, given, params, self.sparse, self.features.size, self.labels)
 
     # ---- sizes -------------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
@@ -111,9 +127,10 @@ class Model:
     def retune(self, given: dict[str, Any]) -> None:
         """Take new parameters for what is still to come."""
         params = resolve(self.learner.Params, given, self.features.size)
-        spec = describe(self.learner.State, params, bool(given.get("average", False)))
-        fixed = ("classes", "dtype", "fit_intercept", "groups", "hash_bits")
-        if slots(spec) != slots(self.spec) or any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
+        spec = self.described(given, params)
+        fixed = ("classes", "dtype", "fit_intercept", "groups", "hash_bits", "kernel", "budget")
+        kinds = repr if self.given.get("kernel") is not None else slots  # sizes and kernels are part of what an expansion is
+        if kinds(spec) != kinds(self.spec) or any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another kind of state: call reset() first, or make a new learner")
         if repr(spec) != repr(self.spec):  # numbers that weights are made with: what is held back acts with the old ones
             settle(self.state)
@@ -175,6 +192,7 @@ class Model:
                 self.labels is not None,
                 self.many,
                 self.features.bias,
+                isinstance(self.state[0], Expansion) and isinstance(self.state[0].S, Objects),
             )
             found = self.loops[layout, weighted] = drivers(job, layout, weighted)
         return found
@@ -199,7 +217,7 @@ class Model:
         indptr, target, out = self.one
         indptr[1] = len(idx)
         target[0] = y
-        if c != 1.0 or isinstance(self.state[0], Voted):
+        if c != 1.0 or isinstance(self.state[0], (Voted, Expansion)):
             rows = Rows("csr", (indptr, idx, values), 1, 0)
             return self.learn(rows, target, None if c == 1.0 else np.array([c]))[0]
         loop = self.loops.get(("csr", False)) or self.loop("csr", False)
@@ -215,7 +233,7 @@ class Model:
         if self.scratch:
             args = list(args)
             for i in self.scratch:
-                args[i] = np.zeros_like(args[i])
+                args[i] = np.zeros(args[i].shape, args[i].dtype)  # pages of zeros from the system: nothing is written
         out = np.empty((rows.n, self.dims["class"]))
         self.loop(rows.layout, False).predict(*args, *rows.arrays, out)
         return out
@@ -227,16 +245,35 @@ class Model:
     def room(self, rows: Rows, a: int) -> int:
         """Return up to which row to run before a state that keeps rows must grow."""
         w = self.state[0]
-        if not isinstance(w, Voted):
+        if not isinstance(w, (Voted, Expansion)):
             return rows.n
-        used, stored = w.size, rows.stored()
+        free, room = w.left()
+        if free >= rows.n - a and room == math.inf:
+            return rows.n
+        stored = rows.stored()
         cells = stored[a:] - stored[a] + np.arange(rows.n - a + 1) * int(self.features.bias)
-        fit = int(np.searchsorted(cells, self.dims["cell"] - used[1], side="right")) - 1
-        b = a + min(fit, self.dims["slot"] - int(used[0]), rows.n - a)
+        fit = int(np.searchsorted(cells, room, side="right")) - 1
+        b = a + int(min(float(fit), free, float(rows.n - a)))
         if b > a:
             return b
-        self.resize(slot=max(64, 2 * self.dims["slot"]), cell=max(1024, 2 * self.dims["cell"], int(used[1] + cells[1])))
+        self.enlarge(w, free, room, int(cells[1]))
         return self.room(rows, a)
+
+    def enlarge(self, w: Any, free: float, room: float, cells: int) -> None:
+        """Make room for another row of so many cells: where vectors have gone, or in larger arrays."""
+        sizes = {}
+        if isinstance(w, Voted) or free <= 0:
+            sizes["slot"] = max(64, 2 * self.dims["slot"])
+        if isinstance(w, Voted) or room < cells:
+            used = self.dims["cell"] - int(room)
+            if isinstance(w, Expansion) and isinstance(w.S, Ragged):
+                w.S.close_gaps(int(w.size[0]))
+                used = int(w.S.used[0])
+            if 2 * (used + cells) > self.dims["cell"]:
+                sizes["cell"] = max(1024, 2 * self.dims["cell"], used + cells)
+        if isinstance(w, Expansion) and "slot" in sizes:
+            sizes["slot"] = int(min(sizes["slot"], w.budget.B + 1))
+        self.resize(**sizes)
 
     # ---- reading -----------------------------------------------------------------------------------------------------
     def arrays(self) -> dict[str, np.ndarray]:
@@ -253,7 +290,7 @@ class Model:
 
     def nonzeros(self) -> int | None:
         """Return how many weights are not 0, None where there is no one weight vector."""
-        return None if isinstance(self.state[0], Voted) else int(np.count_nonzero(self.weights()))
+        return None if isinstance(self.state[0], (Voted, Expansion)) else int(np.count_nonzero(self.weights()))
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k not in ("args", "loops", "one", "scratch", "work")}

@@ -23,13 +23,15 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
 
+from .basis import described
+from .expansion import Expansion
 from .features import Columns, Features, Hashed, Names, Numbers
 from .labels import Labels
 from .model import Dims, Model
 from .params import Choice, resolve
 from .rounds import SEEN, TIE
 from .sparse import Spared
-from .state import Slot, describe, leaves, tmap
+from .state import Slot, leaves, tmap
 from .votes import Voted
 
 if TYPE_CHECKING:
@@ -235,10 +237,13 @@ def pack(learner: Learner) -> tuple[dict[str, Any], Tensors]:
         "labels": said_of(m.labels),
         "many": m.many,
         "dims": {k: int(n) for k, n in m.dims.items()},
+        "sparse": getattr(m, "sparse", False),
     }
     given = options(m.given, "parameter", parts)  # those in force: the learner's attributes may have been set since
     meta["model"]["given"] = {k: v for k, v in given.items() if json.dumps(v) != json.dumps(params[k])}
     tensors |= names_of(m.features)
+    if any(a.dtype == object for a in m.arrays().values()):
+        raise TypeError("support vectors that are Python objects cannot be saved: a file holds numbers; keep them elsewhere")
     tensors["tally"] = m.tally
     if hasattr(m, "within"):
         tensors |= {f"state.{at}": a for at, a in m.weighing.arrays().items()}
@@ -382,7 +387,9 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
         learner._m = restored(in_force._begin(None, features, labels), said, tally, tensors)
         return learner
     given = in_force.get_params()
-    spec = describe(cls.State, resolve(cls.Params, given, features.size), bool(given.get("average", False)))
+    sparse = said.get("sparse", False)
+    expect(type(sparse) is bool, "whether the first rows were sparse", sparse)
+    spec = described(cls, given, resolve(cls.Params, given, features.size), sparse, features.size, labels)
     slots = {f"state.{at}": slot for at, slot, _ in leaves(spec, spec) if not slot.scratch}
     places = {f"state.{k[3:]}": tensors.pop(k) for k in list(tensors) if k.startswith("at.")}
     expect(slots.keys() == tensors.keys() >= places.keys(), f"the tensors {sorted(slots)}", sorted(tensors))
@@ -394,18 +401,21 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
         expect(tensors[at].dtype == dtype, f"{at} of {dtype}", tensors[at].dtype)
         expect(tensors[at].shape == slot.shape(dims), f"{at} of shape {slot.shape(dims)}", tensors[at].shape)
 
-    m = Model(in_force, features, None)
+    m = Model(in_force, features, None, sparse)
     expect(dims.keys() == m.dims.keys() and dims["two"] == 2, f"the sizes {sorted(m.dims)}", dims)
     expect(tally.dtype == m.tally.dtype and tally.shape == m.tally.shape, "a tally", tally)
     most = rows if many else 3
     expect(bool((tally[:TIE] >= 0).all() and tally[SEEN] <= most and abs(tally[TIE]) <= 1), "a tally", tally)
     kept = iter(slots)
-    m.labels, m.many, m.dims, m.tally = labels, many, dims, tally
+    m.labels, m.many, m.dims, m.tally, m.spec = labels, many, dims, tally, spec
     m.state = tmap(lambda slot: slot.new(dims, m.dtype) if slot.scratch else slot._flat(tensors[next(kept)]), spec)
     for w in m.state:
         expect(not isinstance(w, Voted) or sound(w, dims), "kept rows within their arrays", "others")
         inside = w.w if isinstance(w, Spared) else w
-        expect(not hasattr(inside, "sound") or inside.sound(dims), "places within their arrays", "others")
+        if isinstance(inside, Expansion):
+            expect(inside.sound(), "support vectors within their arrays", "others")
+        else:
+            expect(not hasattr(inside, "sound") or inside.sound(dims), "places within their arrays", "others")
     m.ready = features.size if cls.arrange is not None else dims["feature"]
     m.retune(given)  # sizes in the parameters, costs, drivers
     learner._m = m

@@ -14,6 +14,10 @@ from typing import Annotated, Any, get_type_hints
 import numpy as np
 
 from .covariance import Full
+from .expansion import Expansion, Nothing
+from .expansion import Mean as Averages
+from .stores import Objects, Packed, Ragged
+from .tracking import Kept, Tracked
 from .votes import Voted
 from .weights import Averaged, Linked, Normed, Scaled
 
@@ -28,7 +32,7 @@ class Slot:
     axes: tuple[str, ...] = ("feature", "class")  # () is one cell
     fill: float = 0.0
     dtype: Any = float  # float: the model's own dtype
-    promote: str = "half"  # from one score to a row per class: "half" (w/2, -w/2), "mirror" (w, -w), "copy"
+    promote: str = "half"  # from one score to a row per class: "half" (w/2, -w/2), "mirror" (w, -w), "copy"; "square" (q/2)
     merge: str = "mean"  # of two models: "mean" (by examples seen), "sum", "keep" (the first one's)
     scratch: bool = False  # no meaning between rounds: not saved, fresh for each call that predicts
     eye: bool = False  # the fill is on the diagonal of the last two axes, and 0 elsewhere
@@ -69,6 +73,8 @@ class Slot:
 
     def split(self, a: np.ndarray, dims: Dims, positive: int) -> None:
         """Turn the one score of two classes (now in row 0) into a row for each of them."""
+        if self.promote == "square":  # a squared norm: that of w/2 and -w/2 together
+            a *= 0.5
         if "class" in self.axes and not self.scratch:
             rows = np.moveaxis(self.view(a, dims), self.axes.index("class"), 0)
             if self.promote == "half":
@@ -93,6 +99,7 @@ DualMeasured = Annotated[Any, Need("link norm")]  # and scale, sqnorm
 Mean = Annotated[Any, Need("mean")]  # Scalable, answering with the mean of all vectors
 Vote = Annotated[Any, Need("vote")]  # Scalable, answering by the vote of all vectors
 Own = Annotated[Any, Need("own")]  # a kind that the Params make: `weights()` of them
+Pairs = Annotated[Any, Need("pairs")]  # a kernel expansion that keeps the scores of its vectors
 Logs = Annotated[Any, Slot(promote="mirror")]  # logarithms of multiplicative weights, read by coordinate
 PerClass = Annotated[Any, Slot(("class",), dtype=np.float64, promote="copy")]
 Number = Annotated[Any, Slot((), dtype=np.float64)]
@@ -107,7 +114,16 @@ ZERO = Slot((), 0.0, np.float64, merge="keep")
 AGE = Slot((), 0.0, np.int64, merge="keep")
 
 
-def describe(State: Any, params: Any, average: bool) -> Any:
+@dataclass(frozen=True)
+class Basis:
+    """What makes weights an expansion: a kernel, a budget, and whether vectors are kept as non-zeros (or as objects)."""
+
+    kernel: Any
+    budget: Any
+    store: str  # "packed", "ragged" or "objects"
+
+
+def describe(State: Any, params: Any, average: bool, basis: Basis | None = None) -> Any:
     """Return the tree of Slots of a State under these parameters."""
     parts = [v.needs for v in params if hasattr(v, "needs")]  # a projection may need more of the weights than the step does
 
@@ -117,6 +133,8 @@ def describe(State: Any, params: Any, average: bool) -> Any:
         what = need.what
         if what == "own":
             return params.weights()
+        if basis is not None:
+            return expansion(what, parts, average, basis)
         if what == "covariance":
             return covariance(params)
         if what.startswith("link"):
@@ -140,6 +158,40 @@ def describe(State: Any, params: Any, average: bool) -> Any:
         return made(Scaled, Slot(), ONE) if what == "scale" else made(Normed, Slot(), ONE, ZERO, AGE)
 
     return State(*(kind(need) for need in needs_of(State)))
+
+
+def expansion(what: str, parts: list[str], average: bool, basis: Basis) -> Any:
+    """Return the kind of a kernel expansion: what is tracked follows from what the step, its parts and the budget need."""
+    vectors, reals = Slot(("class", "slot"), dtype=np.float64), Slot(("slot",), dtype=np.float64)
+    scratch, row = Slot(("slot",), dtype=np.float64, scratch=True), Slot(("feature",), dtype=np.float64, scratch=True)
+    ends = Slot(("slot",), dtype=np.int64)
+    store = {
+        "packed": lambda: made(Packed, Slot(("feature", "slot")), reals, row),
+        "ragged": lambda: made(Ragged, Slot(("cell",), dtype=np.uint32), Slot(("cell",)), ends, ends, AGE, reals, row),
+        "objects": lambda: made(Objects, Slot(("slot",), dtype=object), reals),
+    }[basis.store]()
+    tracked = "norm" in what or "norm" in parts
+    if average and tracked:
+        raise ValueError("average=True does not go with a projection: the mean of projected vectors is not what is projected")
+    kept = what == "pairs" or getattr(basis.budget, "needs", None) == "scores"
+    memo = getattr(basis.budget, "memo", None)
+    return made(
+        Expansion,
+        store,
+        vectors,
+        ends,
+        Slot(("two",), dtype=np.int64),
+        ONE,
+        Slot(("class",), dtype=np.float64, scratch=True),
+        scratch,
+        scratch,
+        made(Tracked, Slot((), 0.0, np.float64, "square"), AGE) if tracked else Nothing(),
+        made(Kept, vectors, reals, ONE, AGE) if kept else Nothing(),
+        made(Averages, vectors, ZERO, ONE) if what == "mean" or average else Nothing(),
+        memo() if memo is not None else Nothing(),
+        basis.kernel,
+        basis.budget,
+    )
 
 
 def covariance(params: Any) -> Any:

@@ -29,6 +29,10 @@ class Voted(NamedTuple):
     z: ndarray  # (feature,) scratch: the row at hand, dense
     g: ndarray  # (class,) scratch: the scores of one vector
 
+    def left(self) -> tuple[float, float]:
+        """Return how many rows and how many cells there is room for."""
+        return len(self.end) - int(self.size[0]), len(self.idx) - int(self.size[1])
+
     def settle(self) -> None:
         """Put the multiplier in."""
         self.u[:] = self.c[0] * self.u

@@ -174,6 +174,8 @@ def why_not(learner: Learner, hindsight: Hindsight) -> str | None:
     given = learner.get_params()
     if learner.bound is None:
         return f"none is known for {learner.name}"
+    if given.get("kernel") is not None:
+        return "the theorem compares with a model in the space of the kernel, and the best model found is linear"
     if hindsight.weighted or given.get("class_weight") is not None:
         return "examples have weights, and the theorem is for none"
     if given.get("average") and learner.bound.measures != "updates":

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.batch import Batch
+from ..core.expansion import Expansion
 from ..core.features import Features
 from ..core.labels import Coded, Labels
 from ..core.learner import Learner, Progress
@@ -325,5 +326,5 @@ def sizes(learner: Learner) -> tuple[int | None, int | None, int]:
     m = learner.__dict__.get("_m")
     if m is None:
         return 0, None, 0
-    kept = int(m.state[0].size[0]) if isinstance(getattr(m, "state", [None])[0], Voted) else None
-    return m.nonzeros(), kept, sum(a.nbytes for a in m.arrays().values())
+    kept = int(m.state[0].size[0]) if isinstance(getattr(m, "state", [None])[0], (Voted, Expansion)) else None
+    return None if kept is not None else m.nonzeros(), kept, sum(a.nbytes for a in m.arrays().values())

@@ -252,6 +252,7 @@ class MultiTask:
     State, Params, step = State, Params, staticmethod(collect)
     score_row = share = start = arrange = None  # what a Model asks of its learner
     by_rows: ClassVar[bool] = False
+    by_kernel: ClassVar[bool] = False
     _m: Model
     _known: dict[Any, int]  # the number of each task
     _labels: Labels | None

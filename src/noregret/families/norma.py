@@ -1,6 +1,6 @@
 """NORMA: stochastic gradient descent on lambda/2 |f|^2 + loss, with decay in every round; classification, regression, novelty.
 
-Kivinen, Smola, Williamson (2004), *Online learning with kernels*, IEEE Trans. Signal Processing 52:2165-2176. Linear form.
+Kivinen, Smola, Williamson (2004), *Online learning with kernels*, IEEE Trans. Signal Processing 52:2165-2176.
 """
 
 from __future__ import annotations
@@ -223,7 +223,8 @@ class NORMA(Classifier):
     Parameters: `eta` > 0 and `rate` ("constant", "inv_sqrt", ...), `lambda_` >= 0 with eta lambda < 1; `rho`, the margin; or
     `nu` in (0, 1), about the share of rounds below the margin: rho then starts at 0 and moves by eta (nu - 1[short]);
     `offset=True` keeps a term b beside w that does not decay (the constant feature of `fit_intercept` does). A sample weight
-    multiplies the gradients, not the decay.
+    multiplies the gradients, not the decay. In the space of a kernel, `budget=nr.RemoveOldest(B)` truncates the expansion, whose
+    coefficients decay with age.
 
     Pitfalls: the decay comes before the new term; it also comes in rounds without one; a zero row does nothing at all. The regret
     of lambda/2 |f|^2 + loss is O(sqrt(T)) for rate "inv_sqrt".
@@ -266,7 +267,8 @@ class NORMANovelty(OneClass):
 
     w = (1 - eta lambda) w in every round; when f < rho, w += eta x; rho += eta (nu - 1[f < rho]).
 
-    Parameters: `eta`, `rate`, `lambda_` as in NORMA, `nu` in (0, 1). Pitfall: the linear form separates from the origin only.
+    Parameters: `eta`, `rate`, `lambda_` as in NORMA, `nu` in (0, 1). Pitfall: without a kernel it separates from the origin only;
+    `kernel=nr.RBF(gamma)` fits any shape.
 
     Kivinen, Smola, Williamson (2004), section III.
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..core.examples import Every, Pair, Weighted, item, nnz
+from ..core.expansion import Expansion
 from ..core.params import Choice
 from ..core.weights import Normed, Scaled, scale, sqnorm
 from ..core.words import word
@@ -150,8 +151,10 @@ def _(region, w, x):
     project(region, w.u, x)
 
 
+@project.on(L2Ball, Expansion)
 @project.on(L2Ball, Normed)
-def _(region, w, x):
+def onto_l2_ball(region, w, x):
+    """Shrink w to the radius."""
     n2 = sqnorm(w)
     if n2 > region.radius * region.radius:
         scale(w, region.radius / math.sqrt(n2))

@@ -13,7 +13,7 @@ from ..core.examples import required
 from ..core.features import Features
 from ..core.inputs import Rows
 from ..core.labels import Coded, Labelled, Labels, label_array, plain, some
-from ..core.learner import Learner, Progress, is_dicts
+from ..core.learner import Learner, Progress
 from ..core.model import Model
 from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
 
@@ -46,7 +46,7 @@ class Classifier(Learner):
 
         New classes may appear at any time unless `classes` were declared.
         """
-        if is_dicts(X):
+        if self._named(X):
             return self._learn_named(X, y, sample_weight, classes)
         rows = self._check(X)
         m = self._m if "_m" in self.__dict__ else self._start(rows, classes=classes)
@@ -175,7 +175,7 @@ class Classifier(Learner):
     def _learn_slowly(self, x: Any, y: Any, w: float) -> Any:
         """Learn one example that may be the first, bring a new label or carry a weight."""
         c = self._weigh(label_array([y]), inputs.sample_weights(w, 1), balance=False)
-        m = self._m if "_m" in self.__dict__ else self._start(None if isinstance(x, Mapping) else inputs.one_row(x))
+        m = self._m if "_m" in self.__dict__ else self._start(self._one(x))
         labels = m.labels
         assert labels is not None
         labels.missing([y])
