@@ -9,7 +9,8 @@ from scipy.sparse import csr_matrix
 
 from noregret.core import inputs
 from noregret.evaluation import comparator, smooth
-from noregret.evaluation.comparator import Problem, Sample, best_fixed, best_of_many
+from noregret.evaluation.comparator import Problem, best_fixed, best_of_many
+from noregret.evaluation.sample import Sample
 
 P = np.array([[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1], [0, 1, 0.5]], float)
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0])

@@ -62,7 +62,7 @@ class Problem(NamedTuple):
     norm: str = "l2"  # of the ball
     l2: float = 0.0  # penalties, in place of a ball: l2/2 |w|^2 + l1 |w|_1, without the intercepts
     l1: float = 0.0
-    offset: float = math.inf  # the longest that an intercept without a penalty need be
+    rarest: float = 0.0  # weight of the class that has the least, with penalties
 
 
 def losses(problem: Problem, f: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -136,9 +136,10 @@ def solve(p: Problem, psi: Regularizer, memory: Memory, curved: bool, limit: int
             memory.note((u - origin).ravel(), (a.g - here.g).ravel())
         if total < upper:
             best_u, loss, upper = u, plain, total
+            psi.learn(upper)
         ahead = None if psi.bounded else _step(p, psi, memory, u, a, damping)
         within = psi if ahead is None else L2(2.0 * max(length(u), length(ahead)))
-        cuts.add(a.dual, g)
+        cuts.add(a.dual, g, psi.free)
         bound = total if p.radius == 0.0 else cuts.lower(within)
         lower = min(upper, max(lower if ahead is None else 0.0, bound))
         target = p.tolerance * max(1.0, upper)
@@ -148,19 +149,21 @@ def solve(p: Problem, psi: Regularizer, memory: Memory, curved: bool, limit: int
             break
         if here is not None:
             s = (u - origin).ravel()
-            fall = float(here.g.ravel() @ s) + rough - psi.value(origin.ravel())
-            if a.smooth + rough > here.smooth + psi.value(origin.ravel()) + 1e-4 * fall:
+            before = psi.value(origin.ravel())
+            fall = float(here.g.ravel() @ s) + rough - before
+            if a.smooth + rough > here.smooth + before + 1e-4 * fall:
                 damping = max(10.0 * damping, 1e-5)
                 share *= shorter(here.smooth, float(here.g.ravel() @ s), a.smooth, float(a.g.ravel() @ s))
                 if share < 1e-9:
                     break
                 u = origin + share * (goal - origin)
                 continue
-            damping = max(damping / (2.0 if by_sample else 10.0), STEADY)
+            too_far = by_sample and float(a.g.ravel() @ s) + rough - before > -0.3 * fall
+            damping = 4.0 * damping if too_far else max(damping / (2.0 if by_sample else 10.0), STEADY)
         here, origin, share = a, u, 1.0
         goal = u = _step(p, psi, memory, u, a, damping) if ahead is None else ahead
         slack = plain - a.dual - float(g @ origin.ravel())  # what smoothing costs
-        missing = total - a.dual + within.conjugate(g) - slack  # to the optimum of the smooth loss
+        missing = total - max(bound, a.dual - within.conjugate(g)) - slack  # to the optimum of the smooth loss
         if smoothed and slack > 0.4 * target and missing < 2.0 * slack:
             memory.width *= min(0.7, max(0.15, math.sqrt(0.25 * target / slack)))
             here = None
@@ -273,21 +276,24 @@ def _first(p: Problem, sample: Sample, start: np.ndarray | None) -> Memory:
     return Memory(u, width, max(2.0 * steep * sample.weight * sample.typical(p.bias) ** 2, 1e-12))
 
 
-def at_zero(p: Problem, sample: Sample) -> float:
-    """Return the total loss of u = 0, or a little more."""
-    if p.loss in REAL:
-        return sample.targets if p.loss.startswith("square") else math.sqrt(sample.weight * sample.targets)
-    each = {"log": math.log(max(2, p.classes)), "perceptron": 0.0}
-    return sample.weight * each.get(p.loss, 1.0)
-
-
 def _regularizer(p: Problem, sample: Sample) -> Regularizer:
     """Return what is added to the loss."""
-    if p.l1 > 0.0 or p.l2 > 0.0:
-        rows, width = p.classes if p.classes > 2 else 1, sample.width + p.bias
-        free = np.arange(1, rows + 1) * width - 1 if p.bias else np.empty(0, np.intp)
-        return Penalty(p.l2, p.l1, free, at_zero(p, sample) / p.l1 if p.l1 > 0.0 else math.inf, p.offset)
-    return L1(p.radius) if p.norm == "l1" and math.isfinite(p.radius) else L2(p.radius)
+    if p.l1 == p.l2 == 0.0:
+        return L1(p.radius) if p.norm == "l1" and math.isfinite(p.radius) else L2(p.radius)
+    rows, width = p.classes if p.classes > 2 else 1, sample.width + p.bias
+    free = np.arange(1, rows + 1) * width - 1 if p.bias else np.empty(0, np.intp)
+
+    def of_targets(upper: float, longest: float) -> float:
+        """By the inequality of Jensen: the mean residual is no larger than its loss allows."""
+        mean = upper / sample.weight
+        residual = math.sqrt(mean) if p.loss.startswith("square") else mean
+        return residual + p.epsilon + sample.size_of_targets() + longest * sample.typical(False)
+
+    def of_classes(upper: float, longest: float) -> float:
+        """By the same, for the rows of one class: a loss is at least as large as what a rival is ahead."""
+        return upper / p.rarest + longest * math.sqrt(2.0 * sample.squares / p.rarest)
+
+    return Penalty(p.l2, p.l1, free, of_targets if p.loss in REAL else of_classes)
 
 
 def best_of_many(
@@ -310,16 +316,16 @@ def best_of_many(
         p.classes <= 2 and m.u.size <= SMALL and sample.nnz <= SHORT * max(1, sample.n)
         for p, m in zip(problems, memories, strict=True)
     ]
-    given = list(zip(problems, (_regularizer(p, sample) for p in problems), memories, curved, strict=True))
+    given = list(zip(problems, memories, curved, strict=True))
     rows = sample.chunks
     if sample.complete:
-        solvers = [solve(p, psi, m, h, 1000, watch) for p, psi, m, h in given]
+        solvers = [solve(p, _regularizer(p, sample), m, h, 1000, watch) for p, m, h in given]
         return [b._replace(passes=first) for b in _drive(problems, solvers, lambda: rows, sample)]
-    solvers = [solve(p._replace(tolerance=max(p.tolerance, 1e-2)), psi, m, h, 100) for p, psi, m, h in given]
+    solvers = [solve(p._replace(tolerance=max(p.tolerance, 1e-2)), _regularizer(p, sample), m, h, 100) for p, m, h in given]
     _drive(problems, solvers, lambda: rows, sample)
     for m in memories:
         m.rows = rows if sum(chunk[0].n for chunk in rows) >= ENOUGH else None
-    solvers = [solve(p, psi, m, h, max(1, max_passes - first), watch) for p, psi, m, h in given]
+    solvers = [solve(p, _regularizer(p, sample), m, h, max(1, max_passes - first), watch) for p, m, h in given]
     return [b._replace(passes=b.passes + first) for b in _drive(problems, solvers, passes, sample)]
 
 

@@ -17,7 +17,8 @@ from ..core.learner import Learner
 from ..core.params import resolve
 from ..parts.losses import CLASSIFICATION, REGRESSION
 from ..parts.projections import L2Ball
-from .comparator import KEPT, Best, Passes, Problem, Sample, Watch, best_of_many, losses, sampled
+from .comparator import Best, Problem, Watch, best_of_many, losses
+from .sample import KEPT, Passes, Sample, sampled
 from .smooth import REAL
 
 SCORE = 20.0  # scores (over the size of y) that the default ball reaches on a row of typical length

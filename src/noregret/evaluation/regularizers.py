@@ -6,8 +6,8 @@ intercepts. Dual variables give L(u) >= dual + g.u for every u, so that L + Psi 
     conjugate(g) = max_u -g.u - Psi(u) = r |g|_2 | r |g|_inf | sum_j max(0, |g_j| - l1)^2 / (2 l2)
 
 for the L2 ball, the L1 ball and the penalty. A penalty alone leaves this infinite for the intercepts, and for the weights when l2
-is 0; but a model that costs more than u = 0 is not the best one, so the best one lies in bounds that are known, and the maximum is
-taken within them.
+is 0; but the best model costs no more than one that is known, so it lies within bounds that are known, and the maximum is taken
+within them.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ class Regularizer:
 
     def bend(self, answer: Any) -> None:
         """Add the part of Psi that is smooth to the sums over a pass."""
+
+    def learn(self, upper: float) -> None:
+        """Take note that the best model costs no more than this."""
 
     def inside(self, u: np.ndarray) -> np.ndarray:
         """Return u, pulled back into the ball if it is outside."""
@@ -64,24 +67,30 @@ class Regularizer:
         """Return the theta with which p - theta q is the minimiser among weights of signs s."""
         raise NotImplementedError
 
-    def mixture(self, g: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return the shares of bounds b_k + g_k.u that bound well together: each in its turn is mixed in as far as that helps."""
-        each = np.array([bk - self.conjugate(gk) for bk, gk in zip(b, g, strict=True)])
-        i = int(np.argmax(each))
-        mix = np.eye(len(b))[i]
-        front, dual, best = g[i], b[i], each[i]
-        for k in [*range(len(b)), *range(len(b))]:
-            ahead, more = g[k] - front, b[k] - dual
+    def mixture(self, g: np.ndarray, b: np.ndarray, newest: int) -> np.ndarray:
+        """Return the shares of bounds b_k + g_k.u that bound well together.
+
+        From the best of them, and from the newest, each of the others in its turn is mixed in as far as that helps.
+        """
+        each = [float(bk) - self.conjugate(gk) for bk, gk in zip(b, g, strict=True)]
+        found = [self._mixed(g, b, i, each[i]) for i in {int(np.argmax(each)), newest}]
+        return max(found, key=lambda f: f[0])[1]
+
+    def _mixed(self, g: np.ndarray, b: np.ndarray, first: int, bound: float) -> tuple[float, np.ndarray]:
+        mix = np.eye(len(b))[first]
+        front, dual = g[first], float(b[first])
+        for k in range(len(b)):
+            ahead, more = g[k] - front, float(b[k]) - dual
 
             def mixed(t: float, front: Any = front, ahead: Any = ahead, dual: float = dual, more: float = more) -> float:
-                return float(dual + t * more) - self.conjugate(front + t * ahead)
+                return dual + t * more - self.conjugate(front + t * ahead)
 
-            t = peak(mixed) if k != i and mixed(1e-3) > best else 0.0
-            if t > 0.0 and (value := mixed(t)) > best:
-                front, dual, best = front + t * ahead, dual + t * more, value
-                mix = (1.0 - t) * mix
+            t = peak(mixed) if k != first and mixed(1e-6) > bound else 0.0
+            if t > 0.0 and (value := mixed(t)) > bound:
+                front, dual, bound = front + t * ahead, dual + t * more, value
+                mix *= 1.0 - t
                 mix[k] += t
-        return mix
+        return bound, mix
 
 
 def peak(f: Callable[[float], float], rounds: int = 40) -> float:
@@ -129,7 +138,7 @@ class L2(Regularizer):
         """Do the same by the last steps in place of the Hessian."""
         return self.inside(by_pairs(u, g, memory, self.radius))
 
-    def mixture(self, g: np.ndarray, b: np.ndarray, rounds: int = 200) -> np.ndarray:
+    def mixture(self, g: np.ndarray, b: np.ndarray, newest: int, rounds: int = 200) -> np.ndarray:
         """Return the shares of the best mixture, found by exchanging two at a time."""
         Q = self.radius**2 * (g @ g.T)
         mix = np.zeros(len(b))
@@ -196,10 +205,20 @@ class L1(Regularizer):
 
 
 class Penalty(Regularizer):
-    """l2/2 |w|^2 + l1 |w|_1, for the weights without the intercepts; |intercept| <= offset and |w|_1 <= reach at the best u."""
+    """l2/2 |w|^2 + l1 |w|_1, for the weights without the intercepts.
 
-    def __init__(self, l2: float, l1: float, free: np.ndarray, reach: float, offset: float) -> None:
-        self.l2, self.l1, self.free, self.reach, self.offset = l2, l1, free, reach, offset
+    `intercepts(upper, |w|)` is a bound on the intercepts of a model with weights of this length that costs no more than `upper`.
+    """
+
+    def __init__(self, l2: float, l1: float, free: np.ndarray, intercepts: Callable[[float, float], float]) -> None:
+        self.l2, self.l1, self.free, self.intercepts = l2, l1, free, intercepts
+        self.reach = self.offset = math.inf  # |w|_1 and |intercept| are no more than these at the best u
+
+    def learn(self, upper: float) -> None:
+        """Take note that the best model costs no more than this: so it is not long."""
+        self.reach = upper / self.l1 if self.l1 > 0.0 else math.inf
+        longest = min(self.reach, math.sqrt(2.0 * upper / self.l2) if self.l2 > 0.0 else math.inf)
+        self.offset = self.intercepts(upper, longest) if len(self.free) else 0.0
 
     def weights(self, u: np.ndarray) -> np.ndarray:
         """Return u with 0 for the intercepts."""
@@ -223,7 +242,7 @@ class Penalty(Regularizer):
                 answer.H[np.diag_indices(len(w))] += self.l2 * np.isin(np.arange(len(w)), self.free, invert=True)
 
     def conjugate(self, g: np.ndarray) -> float:
-        """Return sum over_j^2/(2 l2) or reach max_j over_j, with over = max(0, |g| - l1) of the weights; and offset |g| of the rest."""
+        """Return sum z_j^2/(2 l2) or reach max z, with z = max(0, |g| - l1) of the weights, plus offset |g| of the intercepts."""
         over = np.maximum(np.abs(self.weights(g)) - self.l1, 0.0)
         curved = float(over @ over) / (2.0 * self.l2) if self.l2 > 0.0 else math.inf
         straight = self.reach * float(over.max(initial=0.0)) if self.l1 > 0.0 else math.inf
@@ -246,6 +265,21 @@ class Penalty(Regularizer):
         """Do the same by the last steps in place of the Hessian."""
         return super().by_pairs(u, g, memory) if self.l1 > 0.0 else by_pairs(u, g, memory, math.inf)
 
+    def mixture(self, g: np.ndarray, b: np.ndarray, newest: int) -> np.ndarray:
+        """Return shares of bounds; with one intercept, of pairs without a slope there, which costs most, where there are such."""
+        plain = super().mixture(g, b, newest)
+        if len(self.free) != 1:
+            return plain
+        s = g[:, self.free[0]]
+        pairs = [plain]
+        for k in np.flatnonzero(s * s[newest] < 0.0):
+            pair = np.zeros(len(b))
+            pair[[newest, k]] = -s[k] / (s[newest] - s[k]), s[newest] / (s[newest] - s[k])
+            pairs.append(pair)
+        shares = np.array(pairs)
+        found: np.ndarray = super().mixture(shares @ g, shares @ b, len(pairs) - 1) @ shares
+        return found
+
     def prox(self, z: np.ndarray, h: np.ndarray) -> np.ndarray:
         """Return z by soft thresholds l1/h, the intercepts as they are."""
         v = np.copysign(np.maximum(np.abs(z) - self.l1 / h, 0.0), z)
@@ -262,18 +296,25 @@ class Cuts:
 
     def __init__(self, size: int) -> None:
         self.slopes, self.duals = np.zeros((5, size)), np.zeros(5)
-        self.count = 0
+        self.count = self.newest = 0
 
-    def add(self, dual: float, g: np.ndarray) -> None:
-        """Take another bound; the oldest goes, but not the mixture in front."""
-        place = self.count if self.count < 5 else 1 + (self.count - 1) % 4
-        self.slopes[place], self.duals[place] = g, dual
+    def add(self, dual: float, g: np.ndarray, free: np.ndarray) -> None:
+        """Take another bound. The oldest goes, but not the mixture in front, nor the last whose slope in an intercept has its sign:
+
+        two of different signs make a mixture without a slope there.
+        """
+        places = [self.count] if self.count < 5 else [1 + (self.count - 1 + k) % 4 for k in range(4)]
+        if len(places) > 1 and len(free) == 1:
+            signs = np.sign(self.slopes[1:, free[0]])
+            places = [k for k in places if (signs == signs[k - 1]).sum() > 1] or places
+        self.newest = places[0]
+        self.slopes[self.newest], self.duals[self.newest] = g, dual
         self.count += 1
 
     def lower(self, psi: Regularizer) -> float:
         """Return the best bound on L + Psi found among the mixtures; that mixture takes the first place."""
         g, b = self.slopes[: self.count], self.duals[: self.count]
-        mix = psi.mixture(g, b)
+        mix = psi.mixture(g, b, self.newest)
         slope, dual = mix @ g, float(mix @ b)
         self.slopes[0], self.duals[0] = slope, dual
         return dual - psi.conjugate(slope)

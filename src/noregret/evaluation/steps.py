@@ -147,6 +147,8 @@ class Pairs:
 
     def __init__(self, memory: Memory) -> None:
         k = len(memory.order)
+        self.sigma: float
+        self.M: np.ndarray
         self.W = memory.vectors[memory.used()]
         self.sigma, self.M = _compact(k, self.W @ self.W.T) if k else (memory.curvature, np.zeros((0, 0)))
         self.W[:k] *= self.sigma
