@@ -34,6 +34,7 @@ _NAMES = {
     "families.segmented": "SegmentedLeastSquares",
     "core.learner": "Learner NotLearnedError",
     "core.model_file": "ModelFileError load",
+    "evaluation.batch": "batch",
     "evaluation.report": "Report",
     "evaluation.study": "compare evaluate sweep",
     "evaluation.training": "train",

@@ -48,6 +48,7 @@ class Best(NamedTuple):
     converged: bool  # whether the gap is within it
     passes: int  # over the stream
     penalty: float = 0.0  # of u
+    norm: str = "l2"  # of the ball
 
 
 class Problem(NamedTuple):
@@ -168,7 +169,8 @@ def solve(p: Problem, psi: Regularizer, memory: Memory, curved: bool, limit: int
             memory.width *= min(0.7, max(0.15, math.sqrt(0.25 * target / slack)))
             here = None
     memory.u = best_u
-    return Best(best_u, loss, lower, upper - lower, p.radius, p.tolerance, upper - lower <= target, passes, upper - loss)
+    found = upper - lower <= target
+    return Best(best_u, loss, lower, upper - lower, p.radius, p.tolerance, found, passes, upper - loss, p.norm)
 
 
 def _step(p: Problem, psi: Regularizer, memory: Memory, u: np.ndarray, a: Answer, damping: float) -> np.ndarray:
@@ -308,7 +310,7 @@ def best_of_many(
 ) -> list[Best]:
     """Solve several problems on one stream, sharing its passes. A sample someone has made saves the first of them."""
     for p in problems:
-        _refuse(p)
+        refuse(p)
     first = 0 if sample is not None else 1
     sample = sampled(passes, kept) if sample is None else sample
     memories = [_first(p, sample, start) for p, start in zip(problems, starts or [None] * len(problems), strict=True)]
@@ -355,7 +357,8 @@ def best_fixed(
     return best_of_many(passes, [problem], starts=[start], max_passes=max_passes, watch=watch, kept=kept)[0]
 
 
-def _refuse(p: Problem) -> None:
+def refuse(p: Problem) -> None:
+    """Refuse what cannot be solved."""
     known = MANY if p.classes > 2 else ONE
     if p.loss not in known:
         raise ValueError(f"loss must be one of {', '.join(known)} for {max(p.classes, 1)} classes, got {p.loss!r}")

@@ -274,7 +274,7 @@ class Penalty(Regularizer):
         pairs = [plain]
         for k in np.flatnonzero(s * s[newest] < 0.0):
             pair = np.zeros(len(b))
-            pair[[newest, k]] = -s[k] / (s[newest] - s[k]), s[newest] / (s[newest] - s[k])
+            pair[newest], pair[k] = -s[k] / (s[newest] - s[k]), s[newest] / (s[newest] - s[k])
             pairs.append(pair)
         shares = np.array(pairs)
         found: np.ndarray = super().mixture(shares @ g, shares @ b, len(pairs) - 1) @ shares

@@ -198,12 +198,17 @@ def best_loss(regret: dict[str, Any]) -> tuple[float | None, float | None]:
     return lower, upper
 
 
+def ball(regret: dict[str, Any], at_most: str = "<=") -> str:
+    """Return how long the best fixed model may be, with a space before it; nothing where there is no limit."""
+    length = "|u|_1" if regret.get("norm") == "l1" else "|u|"
+    return f" with {length} {at_most} {amount(regret['radius'])}" if regret.get("radius") is not None else ""
+
+
 def regret_words(learner: Learner) -> str:
     """Return the regret of a learner as sentences."""
     found = learner["regret"]
     lower, upper = best_loss(found)
-    ball = f" with |u| <= {amount(found['radius'])}" if found.get("radius") is not None else ""
-    against = found.get("against") or f"the best fixed model{ball}"
+    against = found.get("against") or f"the best fixed model{ball(found)}"
     within = f" (to within {amount(upper - lower, 2)})" if lower is not None and upper is not None and upper > lower else ""
     first = (
         f"{learner['label']} lost {amount(found['cumulative'])} in {words(found['loss'])} loss; {against} lost "
