@@ -272,10 +272,10 @@ def _first(p: Problem, sample: Sample, start: np.ndarray | None) -> Memory:
         u[:, :features] = given[:, :features]
         if p.bias:
             u[:, -1] = given[:, -1]
-    scale = sample.size_of_targets() if p.loss in REAL else 1.0
-    width = WIDE * max(scale, 1e-12)
+    width = WIDE * max(sample.size_of_targets() if p.loss in REAL else 1.0, 1e-12)
     steep = STEEP.get(p.loss, 1.0 / width)
-    return Memory(u, width, max(2.0 * steep * sample.weight * sample.typical(p.bias) ** 2, 1e-12))
+    scale = None if p.norm == "l2" and p.l1 == p.l2 == 0.0 else np.tile(sample.scale(p.bias), len(u))
+    return Memory(u, width, max(2.0 * steep * sample.weight * sample.typical(p.bias) ** 2, 1e-12), scale)
 
 
 def _regularizer(p: Problem, sample: Sample) -> Regularizer:

@@ -263,7 +263,10 @@ class Penalty(Regularizer):
 
     def by_pairs(self, u: np.ndarray, g: np.ndarray, memory: Memory) -> np.ndarray:
         """Do the same by the last steps in place of the Hessian."""
-        return super().by_pairs(u, g, memory) if self.l1 > 0.0 else by_pairs(u, g, memory, math.inf)
+        if self.l1 > 0.0:
+            return super().by_pairs(u, g, memory)
+        v: np.ndarray = u - Pairs(memory).solve(np.ones(len(u), bool), g[:, None])[:, 0]
+        return v
 
     def mixture(self, g: np.ndarray, b: np.ndarray, newest: int) -> np.ndarray:
         """Return shares of bounds; with one intercept, of pairs without a slope there, which costs most, where there are such."""

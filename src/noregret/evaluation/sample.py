@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from ..core.bounds import lengths_of, peaks_of
+from ..core.bounds import lengths_of, matrix, peaks_of, squared
 from ..core.inputs import Rows
 
 Chunk = tuple[Rows, np.ndarray, np.ndarray | None]  # rows; signs, targets or codes; weights or None
@@ -71,6 +71,17 @@ class Sample:
         if self.weight <= 0.0:
             return 0.0
         return math.sqrt(self.peaks[int(bias)] / self.weight if norm == "l1" else self.squares / self.weight + bias)
+
+    def scale(self, bias: bool) -> np.ndarray:
+        """Return sums of c x_j^2 over the rows kept, relative to the largest; the mean is added, for features not met here."""
+        sums = np.zeros(self.width + bias)
+        for rows, _, c in self.chunks:
+            weights = np.ones(rows.n) if c is None else c
+            X = matrix(squared(rows), self.width)
+            sums[: X.shape[1]] += X.T @ weights
+            sums[self.width :] += weights.sum()
+        sums += sums.mean() if sums.any() else 1.0
+        return sums / sums.max()
 
     def size_of_targets(self) -> float:
         """Return the root mean square of the targets."""

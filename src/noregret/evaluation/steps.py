@@ -20,8 +20,9 @@ from .sample import Chunk
 class Memory:
     """What a solver has learned of the landscape, good on the whole stream as on a sample of it."""
 
-    def __init__(self, u: np.ndarray, width: float, curvature: float) -> None:
+    def __init__(self, u: np.ndarray, width: float, curvature: float, scale: np.ndarray | None = None) -> None:
         self.u, self.width, self.curvature = u, width, curvature
+        self.scale = np.ones(u.size) if scale is None else scale  # curvature of each weight, relative to the largest
         self.widest = width  # the kinks of which the curvature is
         self.keep = 8 if u.size <= 1_000_000 else 4
         self.vectors = np.zeros((2 + 2 * self.keep, u.size))  # room for a point and its slope; steps; what they did to the slope
@@ -143,27 +144,31 @@ class Full:
 
 
 class Pairs:
-    """B = sigma I - W M^-1 W' of the steps in a memory."""
+    """B = sigma E - W' M^-1 W of the steps in a memory, E its scale: weights of rare features may go further."""
 
     def __init__(self, memory: Memory) -> None:
-        k = len(memory.order)
+        k, E = len(memory.order), memory.scale
+        self.W = memory.vectors[memory.used()]
+        root = np.sqrt(E)
+        even = np.vstack([self.W[:k] * root, self.W[k:] / root])
         self.sigma: float
         self.M: np.ndarray
-        self.W = memory.vectors[memory.used()]
-        self.sigma, self.M = _compact(k, self.W @ self.W.T) if k else (memory.curvature, np.zeros((0, 0)))
-        self.W[:k] *= self.sigma
-        top = np.linalg.eigvals(-np.linalg.solve(self.M, self.W @ self.W.T)).real.max(initial=0.0) if k else 0.0
-        self.h = np.full(self.W.shape[1], 1.001 * (self.sigma + max(0.0, float(top))))
+        self.sigma, self.M = _compact(k, even @ even.T) if k else (memory.curvature, np.zeros((0, 0)))
+        self.W[:k] *= self.sigma * E
+        self.D = self.sigma * E
+        top = np.linalg.eigvals(-np.linalg.solve(self.M, (self.W / E) @ self.W.T)).real.max(initial=0.0) if k else 0.0
+        self.h = 1.001 * (self.sigma + max(0.0, float(top))) * E
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """Return B v."""
-        return self.sigma * v - np.linalg.solve(self.M, self.W @ v) @ self.W
+        Bv: np.ndarray = self.D * v - np.linalg.solve(self.M, self.W @ v) @ self.W
+        return Bv
 
     def solve(self, at: np.ndarray, sides: np.ndarray) -> np.ndarray:
         """Solve for the coordinates in `at` alone, by the formula of Woodbury."""
-        W = self.W[:, at]
-        inner = np.linalg.solve(self.M - W @ W.T / self.sigma, W @ sides)
-        found: np.ndarray = (sides + W.T @ inner / self.sigma) / self.sigma
+        W, D = self.W[:, at], self.D[at][:, None]
+        even = sides / D
+        found: np.ndarray = even + (W.T @ np.linalg.solve(self.M - (W / D.T) @ W.T, W @ even)) / D
         return found
 
 
