@@ -236,6 +236,40 @@ def test_projection_in_a_metric():
             assert (h * np.abs(z))[found == 0].max(initial=0.0) <= theta[0] * (1 + 1e-9)
 
 
+def test_conjugates():
+    """-g.u - Psi(u) is never above the conjugate where the best model may be, and somewhere it is as large."""
+    from noregret.evaluation.regularizers import L1, L2, Penalty
+
+    rng = np.random.default_rng(21)
+    last = np.array([4])
+    for _ in range(20):
+        g = rng.standard_normal(5)
+        net = Penalty(0.7, 0.4, last, lambda upper, longest: 2.0)
+        net.learn(1e3)
+        lasso = Penalty(0.0, 0.4, last, lambda upper, longest: 2.0)
+        lasso.learn(1.2)  # |w|_1 <= 3
+        u = rng.standard_normal((3000, 5)) * rng.exponential(2.0, (3000, 1))
+        small = u / np.maximum(np.abs(u[:, :4]).sum(1) / 3.0, 1.0)[:, None]
+        small[:, 4] = np.clip(u[:, 4], -2.0, 2.0)
+        cost = 0.4 * np.abs(u[:, :4]).sum(1)
+        over = np.copysign(np.maximum(np.abs(g) - 0.4, 0.0), -g)
+        top = int(np.argmax(np.abs(g[:4])))
+        for psi, points, paid, peak in (
+            (L2(1.5), u * (1.5 / np.linalg.norm(u, axis=1))[:, None], 0.0, -1.5 * g / np.linalg.norm(g)),
+            (L1(1.5), u * (1.5 / np.abs(u).sum(1))[:, None], 0.0, -1.5 * np.sign(g) * (np.abs(g) == np.abs(g).max())),
+            (net, np.column_stack([u[:, :4], small[:, 4]]), cost + 0.35 * (u[:, :4] ** 2).sum(1), over / 0.7),
+            (lasso, small, 0.4 * np.abs(small[:, :4]).sum(1), -3.0 * np.sign(g) * (np.arange(5) == top) * (abs(g[top]) > 0.4)),
+        ):
+            found = psi.conjugate(g)
+            assert (points @ -g - paid).max() <= found + 1e-12
+            if isinstance(psi, Penalty):
+                peak[4] = -2.0 * np.sign(g[4])
+                paid = 0.4 * np.abs(peak[:4]).sum() + psi.l2 / 2 * (peak[:4] ** 2).sum()
+            else:
+                paid = 0.0
+            assert -g @ peak - paid == pytest.approx(found)
+
+
 def test_inactive_constraint():
     """A ball that holds the minimum, and no ball at all, give the same."""
     X, y = data(n=300, d=5, seed=6)

@@ -302,9 +302,9 @@ class Cuts:
         self.count = self.newest = 0
 
     def add(self, dual: float, g: np.ndarray, free: np.ndarray) -> None:
-        """Take another bound. The oldest goes, but not the mixture in front, nor the last whose slope in an intercept has its sign:
+        """Take another bound. The oldest goes, but not the mixture in front.
 
-        two of different signs make a mixture without a slope there.
+        Nor the last of its sign in the slope of a single intercept: two of different signs make a mixture without a slope there.
         """
         places = [self.count] if self.count < 5 else [1 + (self.count - 1 + k) % 4 for k in range(4)]
         if len(places) > 1 and len(free) == 1:
