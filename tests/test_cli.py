@@ -239,3 +239,10 @@ def test_algorithms_fit_a_terminal():
     for found in learners():
         assert found["name"] in words
         assert " ".join(found["summary"].split()) in words
+
+
+def test_regret_against_an_l1_ball():
+    with engine.interpreted():
+        said = run("evaluate", "synthetic:linear?n=300&d=4", "--model", "eg_pm", "-U", "2", "--regret-norm", "l1").output
+    assert "the best fixed model with |u|_1 <= 2 lost" in " ".join(said.split())
+    assert "'l1'" in run("evaluate", "synthetic:linear?n=300", "--regret-norm", "l3", code=2).output

@@ -9,7 +9,8 @@ from scipy.sparse import csr_matrix
 
 from noregret.core import inputs
 from noregret.evaluation import comparator, smooth
-from noregret.evaluation.comparator import Problem, Sample, best_fixed, best_of_many
+from noregret.evaluation.comparator import Problem, best_fixed, best_of_many
+from noregret.evaluation.sample import Sample
 
 P = np.array([[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1], [0, 1, 0.5]], float)
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
@@ -110,35 +111,38 @@ def test_vector_of_the_sheet():
 
 @pytest.mark.parametrize("loss", smooth.ONE)
 @pytest.mark.parametrize("radius", [0.3, 1.5])
-def test_brute_force_in_two_dimensions(loss, radius):
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+def test_brute_force_in_two_dimensions(loss, radius, norm):
     X, y = data(n=60, d=2, seed=3)
     y = y if loss in REAL else np.sign(y)
+    order = 1 if norm == "l1" else 2
     side = np.linspace(-radius, radius, 151)
-    grid = np.array([(a, b) for a in side for b in side if a * a + b * b <= radius**2])
-    edge = np.linspace(0, 2 * math.pi, 2000)
-    grid = np.vstack([grid, radius * np.column_stack([np.cos(edge), np.sin(edge)])])
+    grid = np.array([(a, b) for a in side for b in side if np.linalg.norm([a, b], order) <= radius])
+    turn = np.linspace(0, 2 * math.pi, 2000)
+    edge = np.column_stack([np.cos(turn), np.sin(turn)])
+    grid = np.vstack([grid, radius * edge / np.linalg.norm(edge, order, axis=1)[:, None]])
     least = truth(loss, (grid @ X.T).ravel(), np.tile(y, len(grid))).reshape(len(grid), -1).sum(1).min()
-    b = best_fixed(stream(X, y, size=7), loss, radius=radius, epsilon=0.1, bias=False, tolerance=1e-5)
+    b = best_fixed(stream(X, y, size=7), loss, radius=radius, epsilon=0.1, bias=False, tolerance=1e-5, norm=norm)
     assert b.converged
     assert b.lower <= least + 1e-9
     assert b.loss <= least + 1e-5 * max(1, least)
-    assert np.linalg.norm(b.u) <= radius * (1 + 1e-12)
+    assert np.linalg.norm(b.u[0], order) <= radius * (1 + 1e-12)
     assert truth(loss, X @ b.u[0], y).sum() == pytest.approx(b.loss)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "log", "squared_hinge", "exponential", "perceptron"])
-@pytest.mark.parametrize("radius", [0.5, 4.0])
-def test_many_classes_against_scipy(loss, radius):
+@pytest.mark.parametrize(("radius", "order"), [(0.5, 2), (4.0, 2), (3.0, 1)])
+def test_many_classes_against_scipy(loss, radius, order):
     """The certificate holds against a solver that shares nothing with ours, and the loss is as good."""
     X, y = data(n=200, d=3, seed=4, classes=3)
     Z = np.column_stack([X, np.ones(len(X))])
-    b = best_fixed(stream(X, y), loss, radius=radius, classes=3, tolerance=1e-4)
+    b = best_fixed(stream(X, y), loss, radius=radius, classes=3, tolerance=1e-4, norm=f"l{order}")
     assert b.u.shape == (3, 4)
     assert b.converged
     assert truth(loss, Z @ b.u.T, y).sum() == pytest.approx(b.loss)
 
     def total(w):  # inside the ball by construction
-        length = np.linalg.norm(w)
+        length = np.linalg.norm(w, order)
         u = w if length <= radius else w * radius / length
         return truth(loss, Z @ u.reshape(3, 4).T, y).sum()
 
@@ -171,6 +175,99 @@ def test_against_scikit_learn():
         assert b.converged
         assert b.loss == pytest.approx(theirs, rel=1e-4)
         assert b.u[0] == pytest.approx(u, abs=5e-3 * np.linalg.norm(u))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "absolute", "epsilon_insensitive"])
+@pytest.mark.parametrize("kept", [2**26, 8000, 0])
+def test_the_l1_ball_against_a_linear_program(loss, kept):
+    """With a kinked loss it is one: u = p - q, slacks above the losses."""
+    from scipy.optimize import linprog
+
+    X, y = data(n=150, d=6, seed=18)
+    y = np.sign(y) if loss == "hinge" else y
+    Z = np.column_stack([X, np.ones(150)])
+    one = np.eye(150)
+    if loss == "hinge":
+        A, b = np.hstack([-y[:, None] * Z, y[:, None] * Z, -one]), -np.ones(150)
+    else:
+        epsilon = 0.1 if loss == "epsilon_insensitive" else 0.0
+        A = np.vstack([np.hstack([Z, -Z, -one]), np.hstack([-Z, Z, -one])])
+        b = np.concatenate([y + epsilon, epsilon - y])
+    ball = np.concatenate([np.ones(14), np.zeros(150)])
+    exact = linprog(1.0 - ball, np.vstack([A, ball]), np.append(b, 1.3)).fun
+    for size in (0, 1000):
+        with pytest.MonkeyPatch.context() as m:
+            m.setattr(comparator, "SMALL", size)
+            found = best_fixed(stream(X, y), loss, radius=1.3, epsilon=0.1, norm="l1", tolerance=1e-3, kept=kept)
+        assert found.converged
+        assert found.lower <= exact * (1 + 1e-9)
+        assert exact * (1 - 1e-9) <= found.loss <= exact * (1 + 1.01e-3)
+        assert np.abs(found.u).sum() <= 1.3 * (1 + 1e-12)
+
+
+def test_the_l1_ball_against_the_lasso():
+    """At the length of their solution the constrained optimum is theirs, with the same features left out."""
+    from sklearn.linear_model import Lasso
+
+    X, f = data(n=400, d=12, seed=19, sparse=True)
+    theirs = Lasso(alpha=0.3, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, f).coef_
+    assert 0 < np.count_nonzero(theirs) < 12
+    for kept in (2**26, 0):
+        b = best_fixed(stream(X, f), "square", radius=np.abs(theirs).sum(), bias=False, norm="l1", tolerance=1e-8, kept=kept)
+        assert b.u[0] == pytest.approx(theirs, abs=1e-4)
+        assert (np.abs(b.u[0]) > 1e-4).tolist() == (theirs != 0).tolist()
+
+
+def test_projection_in_a_metric():
+    """A.3 with all weights alike; else by the conditions of the minimum."""
+    from noregret.evaluation.regularizers import L1
+
+    v = np.array([2.0, -1.0, 0.5, 0.25])
+    assert L1(1.0).prox(v, np.ones(4)) == pytest.approx([1.0, 0.0, 0.0, 0.0])
+    assert L1(4.0).prox(v, np.ones(4)) is v
+    rng = np.random.default_rng(20)
+    for _ in range(20):
+        z, h = rng.standard_normal(9), rng.uniform(0.1, 5.0, 9)
+        found = L1(1.5).prox(z, h)
+        if np.abs(z).sum() > 1.5:
+            assert np.abs(found).sum() == pytest.approx(1.5)
+            theta = (h * (z - found) * np.sign(z))[found != 0]
+            assert theta == pytest.approx(np.full(len(theta), theta[0]))
+            assert (h * np.abs(z))[found == 0].max(initial=0.0) <= theta[0] * (1 + 1e-9)
+
+
+def test_conjugates():
+    """-g.u - Psi(u) is never above the conjugate where the best model may be, and somewhere it is as large."""
+    from noregret.evaluation.regularizers import L1, L2, Penalty
+
+    rng = np.random.default_rng(21)
+    last = np.array([4])
+    for _ in range(20):
+        g = rng.standard_normal(5)
+        net = Penalty(0.7, 0.4, last, lambda upper, longest: 2.0)
+        net.learn(1e3)
+        lasso = Penalty(0.0, 0.4, last, lambda upper, longest: 2.0)
+        lasso.learn(1.2)  # |w|_1 <= 3
+        u = rng.standard_normal((3000, 5)) * rng.exponential(2.0, (3000, 1))
+        small = u / np.maximum(np.abs(u[:, :4]).sum(1) / 3.0, 1.0)[:, None]
+        small[:, 4] = np.clip(u[:, 4], -2.0, 2.0)
+        cost = 0.4 * np.abs(u[:, :4]).sum(1)
+        over = np.copysign(np.maximum(np.abs(g) - 0.4, 0.0), -g)
+        top = int(np.argmax(np.abs(g[:4])))
+        for psi, points, paid, peak in (
+            (L2(1.5), u * (1.5 / np.linalg.norm(u, axis=1))[:, None], 0.0, -1.5 * g / np.linalg.norm(g)),
+            (L1(1.5), u * (1.5 / np.abs(u).sum(1))[:, None], 0.0, -1.5 * np.sign(g) * (np.abs(g) == np.abs(g).max())),
+            (net, np.column_stack([u[:, :4], small[:, 4]]), cost + 0.35 * (u[:, :4] ** 2).sum(1), over / 0.7),
+            (lasso, small, 0.4 * np.abs(small[:, :4]).sum(1), -3.0 * np.sign(g) * (np.arange(5) == top) * (abs(g[top]) > 0.4)),
+        ):
+            found = psi.conjugate(g)
+            assert (points @ -g - paid).max() <= found + 1e-12
+            if isinstance(psi, Penalty):
+                peak[4] = -2.0 * np.sign(g[4])
+                paid = 0.4 * np.abs(peak[:4]).sum() + psi.l2 / 2 * (peak[:4] ** 2).sum()
+            else:
+                paid = 0.0
+            assert -g @ peak - paid == pytest.approx(found)
 
 
 def test_inactive_constraint():
@@ -208,8 +305,9 @@ def test_separable_rows_have_no_loss():
 
 
 @pytest.mark.parametrize("loss", ["hinge", "log", "absolute"])
-def test_zero_radius(loss):
-    b = best_fixed(stream(P, SIGNS), loss, radius=0.0)
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+def test_zero_radius(loss, norm):
+    b = best_fixed(stream(P, SIGNS), loss, radius=0.0, norm=norm)
     assert not b.u.any()
     assert b.loss == b.lower == pytest.approx(truth(loss, np.zeros(5), SIGNS).sum())
 
@@ -372,6 +470,21 @@ def test_sample_is_bounded_and_fair():
     assert s.typical(False) == pytest.approx(math.sqrt(5), rel=0.05)
 
 
+def test_typical_rows():
+    """The root mean square of |x| and of |x|_inf, the constant feature counted; rows of zeros are rows."""
+    X = np.array([[3.0, -4.0], [0.0, 0.0], [0.0, 0.5]])
+    c = np.array([1.0, 2.0, 3.0])
+    for Z in (X, csr_matrix(X), csr_matrix(np.vstack([np.ones((2, 2)), X]))):
+        rows = inputs.rows(Z, "float64")
+        s = Sample()
+        s.add(rows.cut(rows.n - 3, rows.n), np.array([2.0, 0.0, 1.0]), c)
+        assert s.typical(False) == pytest.approx(math.sqrt((25 + 3 * 0.25) / 6))
+        assert s.typical(True) == pytest.approx(math.sqrt((26 + 2 + 3 * 1.25) / 6))
+        assert s.typical(False, "l1") == pytest.approx(math.sqrt((16 + 3 * 0.25) / 6))
+        assert s.typical(True, "l1") == pytest.approx(math.sqrt((16 + 2 + 3) / 6))
+        assert s.size_of_targets() == pytest.approx(math.sqrt(7 / 6))
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -379,6 +492,7 @@ def test_sample_is_bounded_and_fair():
         ({"radius": -1.0}, "radius must be at least 0"),
         ({"radius": math.nan}, "radius must be at least 0"),
         ({"tolerance": 0.0}, "tolerance must be above 0"),
+        ({"norm": "linf"}, "norm must be one of l2, l1, got 'linf'"),
         ({"y": TARGETS}, "takes signs: expected -1 and \\+1, found -0.5"),
         ({"classes": 3, "y": np.array([0, 1, 2, 3, 0])}, "expected codes from 0 to 2 for 3 classes, found 0 to 3"),
         ({"start": np.zeros((1, 9))}, "start has shape"),

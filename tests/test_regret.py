@@ -9,10 +9,10 @@ from conftest import learners
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.core import bounds, inputs
+from noregret.core import bounds, engine, inputs
 from noregret.core.params import resolve
-from noregret.evaluation.comparator import Sample
 from noregret.evaluation.regret import Want, default_radius, hindsight, loss_of, radius_of, report, want_of
+from noregret.evaluation.sample import Sample
 
 P = np.array([[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1], [0, 1, 0.5]], float)
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
@@ -227,7 +227,7 @@ def test_running_figures():
 
 def test_loss_and_radius_of_learners():
     from noregret.parts.losses import EpsilonInsensitive, Log
-    from noregret.parts.projections import L2Ball
+    from noregret.parts.projections import L1Ball, L2Ball
 
     expected = {
         "perceptron": ("hinge", 0.0), "pa1": ("hinge", 0.0), "alma": ("hinge", 0.0), "norma": ("hinge", 0.0),
@@ -240,6 +240,9 @@ def test_loss_and_radius_of_learners():
     assert loss_of(nr.OGDRegressor(loss=EpsilonInsensitive(0.4))) == ("epsilon_insensitive", 0.4)
     assert radius_of(nr.OGD(projection="l2", radius=0.3)) == radius_of(nr.OGD(projection=L2Ball(0.3))) == 0.3
     assert radius_of(nr.OGD(projection="l1")) is radius_of(nr.PA1()) is None
+    assert radius_of(nr.OGD(projection="l1", radius=0.4), "l1") == radius_of(nr.OGD(projection=L1Ball(0.4)), "l1") == 0.4
+    assert radius_of(nr.EGpm(U=7.0), "l1") == 7.0
+    assert radius_of(nr.OGD(projection="l2"), "l1") is radius_of(nr.EGpm(U=7.0)) is None
     assert default_radius(4.0) == 5.0
     assert default_radius(4.0, 3.0) == 15.0
 
@@ -296,6 +299,33 @@ def test_bad_points():
     h = hindsight(passes_of(P, SIGNS), [w], classes=2, points=[5])[w]
     with pytest.raises(ValueError, match="2 cumulative losses for 1 points"):
         report(nr.PA1(), h, [1.0, 2.0], {})
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [nr.EGpm(U=3.0, eta=0.02), nr.OGD(projection="l1", radius=2.0), nr.EGpmRegressor(loss="absolute", U=4.0), nr.Perceptron()],
+    ids=["eg_pm", "ogd", "eg_pm_regressor", "perceptron"],
+)
+def test_the_l1_ball(learner):
+    """Where the comparator is of the learner's own L1 ball its theorem holds, and what was measured is below it."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((300, 5))
+    y = X[:, 0] - X[:, 1] + rng.standard_normal(300)
+    y = y if learner.task == "regression" else np.sign(y)
+    w = want_of(learner, "l1")
+    h = hindsight(passes_of(X, y), [w], classes=2, points=[20, 300])[w]
+    peaks = np.maximum(np.abs(X).max(1), 1.0)
+    expected = {"eg_pm": 3.0, "ogd": 2.0, "eg_pm_regressor": 4.0}.get(learner.name, 20.0 / math.sqrt((peaks**2).mean()))
+    assert h.best.radius == pytest.approx(expected)
+    assert np.abs(h.best.u).sum() <= expected * (1 + 1e-9)
+    with engine.interpreted():
+        r = report(learner, h, *follow(learner, X, y, [20, 300]))
+    assert r["norm"] == "l1"
+    assert r["bound"] is not None
+    assert all(m <= b for m, b in zip(r["curve"]["measured"], r["curve"]["bound"], strict=True))
+    two = hindsight(passes_of(X, y), [w._replace(norm="l2")], classes=2, points=[300])[w._replace(norm="l2")]
+    assert two.best.lower <= h.best.loss, "an L2 ball of the same radius holds the L1 ball"
+    assert report(learner, two, [1.0], {"mistakes": [1]})["norm"] == "l2"
 
 
 def test_bounds_by_hand():

@@ -232,6 +232,9 @@ def test_regret_in_words():
         {"bound": None, "bound_why": "the rows are not separable"}
     )
     assert "did better than every fixed model" in summary.regret_words(a_classifier(regret=a_regret(value=-3.0, average=-0.003)))
+    sparse = a_classifier(regret=a_regret(norm="l1"))
+    assert "the best fixed model with |u|_1 <= 5 lost" in summary.regret_words(sparse)
+    assert "one fixed model u with |u|_1 ≤ 5, the best" in Report("evaluate", DATA, [sparse]).to_html()
     only_tolerance = a_regret(gap=None, lower=None)
     assert "(to within 0.45)" in summary.regret_words(a_classifier(regret=only_tolerance))
 

@@ -8,6 +8,7 @@ from scipy.sparse import csr_matrix
 from scipy.stats import ttest_rel
 
 import noregret as nr
+from noregret.core import engine
 from noregret.evaluation.drift import detector
 from noregret.evaluation.run import Run, Settings
 from noregret.evaluation.study import compare, evaluate, made, sweep, titled
@@ -283,6 +284,22 @@ def test_regret_is_in_the_report_and_under_its_bound():
     assert regret["gap"] <= 1e-4 * regret["comparator"]
     assert regret["measured"] <= regret["bound"]
     assert len(regret["curve"]["examples"]) == len(report.learners[0]["curve"]["examples"])
+
+
+def test_regret_against_an_l1_ball():
+    with engine.interpreted():
+        report = compare(URL, ["pa1", "ogd:projection=l1,radius=2"], regret_norm="l1", limit=300)
+        found = {m["model"]: m["regret"] for m in report.learners}
+        assert found["ogd"]["radius"] == 2
+        assert found["ogd"]["measured"] <= found["ogd"]["bound"]
+        assert {r["norm"] for r in found.values()} == {"l1"}
+        assert "with |u|_1 <= " in str(report)
+        given = evaluate(URL, "pa1", regret_norm="l1", regret_radius=1.5, limit=300).learners[0]["regret"]
+        assert given["radius"] == 1.5
+        assert given["comparator"] > found["pa1"]["comparator"]
+        assert evaluate(URL, "pa1", limit=300).learners[0]["regret"]["norm"] == "l2"
+    with pytest.raises(ValueError, match="regret_norm must be one of l2, l1, got 'l3'"):
+        evaluate(URL, "pa1", regret_norm="l3")
 
 
 def test_regret_with_three_classes_and_names_for_labels():

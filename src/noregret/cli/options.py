@@ -211,6 +211,11 @@ watching_options, WATCHING = group(
         help="Regret against the best fixed comparator; unless said, where the rows fit in memory.",
     ),
     one(
+        "--regret-norm",
+        type=click.Choice(["l2", "l1"]),
+        help="Norm in which the comparator may not be long.  [default: l2]",
+    ),
+    one(
         "--regret-radius",
         metavar="NUMBER",
         type=click.FloatRange(0, min_open=True),

@@ -175,6 +175,18 @@ def lengths_of(rows: Rows, p: float = 2.0) -> np.ndarray:
     return np.sqrt(sums) if p == 2.0 else sums ** (1.0 / p)
 
 
+def peaks_of(rows: Rows) -> np.ndarray:
+    """Return the largest absolute entry of each row."""
+    values = np.abs(rows_values(rows), dtype=np.float64)
+    if rows.layout == "dense":
+        return values.max(1, initial=0.0)
+    peaks, start = np.zeros(rows.n), rows.arrays[0] - rows.arrays[0][0]
+    some = np.flatnonzero(np.diff(start))
+    if len(some):
+        peaks[some] = np.maximum.reduceat(values, start[some])
+    return peaks
+
+
 def regret_constant(D: float, G: float, T: int, eta: float, rate: str) -> float:
     """Return Zinkevich's bound on the regret of projected gradient descent (D.1): diameter D, gradients of at most G."""
     if rate == "inv_sqrt":

@@ -217,8 +217,7 @@ def regret(rows: Sequence[Learner], chosen: Learner) -> str:
 def regret_facts(found: dict[str, Any]) -> str:
     """Return what the comparator and the theorem are, as a list of terms."""
     lower, upper = summary.best_loss(found)
-    ball = f" with |u| ≤ {amount(found['radius'])}" if found.get("radius") is not None else ""
-    fixed = f"one fixed model u{ball}, the best for the whole stream chosen after seeing all of it"
+    fixed = f"one fixed model u{summary.ball(found, '≤')}, the best for the whole stream chosen after seeing all of it"
     along = "the same u is used at every point, so early regret can be below 0"
     if found.get("against"):
         fixed, along = f"{found['against']} chosen after seeing all of the stream", "the best learner up to each point is used"

@@ -16,11 +16,12 @@ from ..core.bounds import Comparison, Running, scores
 from ..core.learner import Learner
 from ..core.params import resolve
 from ..parts.losses import CLASSIFICATION, REGRESSION
-from ..parts.projections import L2Ball
-from .comparator import KEPT, Best, Passes, Problem, Sample, Watch, best_of_many, losses, sampled
+from ..parts.projections import L1Ball, L2Ball
+from .comparator import Best, Problem, Watch, best_of_many, losses
+from .sample import KEPT, Passes, Sample, sampled
 from .smooth import REAL
 
-SCORE = 20.0  # scores (over the size of y) that the default ball reaches on a row of typical length
+SCORE = 20.0  # scores (over the size of y) that the default ball reaches on a typical row
 
 # What a theorem asks for, told where it does not hold.
 CONDITIONS = {
@@ -34,9 +35,12 @@ CONDITIONS = {
     "sop": "it needs two classes",
     "alma": "it needs two classes, a model that separates them, B = sqrt(8)/alpha and C = sqrt(2)",
     "pa_regressor": "it needs a model within epsilon of every target, and the best one is not",
-    "ogd": "it needs a region (projection='l2'), a loss with slopes of at most 1, rate 'inv_sqrt' or 'constant', and no l2",
+    "ogd": (
+        "it needs a region (projection='l2', or 'l1' with regret_norm='l1') with the best model inside, a loss with slopes of at "
+        "most 1, rate 'inv_sqrt' or 'constant', and no l2"
+    ),
     "mirror_descent": "it needs a loss with slopes of at most 1 and a constant rate",
-    "eg_pm": "it needs two classes, a model with |u|_1 <= U, a loss with slopes of at most 1 and a constant rate",
+    "eg_pm": "it needs two classes, a model with |u|_1 <= U (regret_norm='l1'), slopes of at most 1 and a constant rate",
 }
 
 
@@ -48,6 +52,7 @@ class Want(NamedTuple):
     radius: float | None = None  # None: `default_radius` of the stream
     bias: bool = True
     p: float = 2.0  # the norm of its theorem
+    norm: str = "l2"  # of the ball
 
 
 class Hindsight(NamedTuple):
@@ -75,23 +80,28 @@ def loss_of(learner: Learner) -> tuple[str, float]:
     return loss, float(learner.epsilon) if "epsilon" in loss else 0.0
 
 
-def radius_of(learner: Learner) -> float | None:
-    """Return the radius of a learner's own L2 ball, None where it has none."""
+def radius_of(learner: Learner, norm: str = "l2") -> float | None:
+    """Return the radius of a learner's own ball in this norm, None where it has none."""
     region = getattr(learner, "projection", None)
-    if isinstance(region, L2Ball):
+    if isinstance(region, L1Ball if norm == "l1" else L2Ball):
         return float(region.radius)
-    return float(learner.radius) if region == "l2" else None
+    if norm == "l1" and "U" in learner.defaults:
+        return float(learner.U)
+    return float(learner.radius) if region == norm else None
 
 
-def default_radius(R_rms: float, y_rms: float = 1.0) -> float:
-    """Return the radius of the ball in which scores reach 20 (times the size of y) on a row of typical length."""
-    return SCORE * y_rms / R_rms if R_rms > 0.0 else SCORE
+def default_radius(reach: float, y_rms: float = 1.0) -> float:
+    """Return the radius of the ball in which scores reach 20 (times the size of y) on a typical row.
+
+    `reach` is the root mean square of |x|, or of |x|_inf for an L1 ball: how far a model of length 1 gets on a row.
+    """
+    return SCORE * y_rms / reach if reach > 0.0 else SCORE
 
 
-def want_of(learner: Learner) -> Want:
-    """Return with what a learner is compared."""
+def want_of(learner: Learner, norm: str = "l2") -> Want:
+    """Return with what a learner is compared: the ball of this norm."""
     bias = bool(getattr(learner, "fit_intercept", False))
-    return Want(*loss_of(learner), radius_of(learner), bias, float(getattr(learner, "p", 2.0)))
+    return Want(*loss_of(learner), radius_of(learner, norm), bias, float(getattr(learner, "p", 2.0)), norm)
 
 
 def hindsight(
@@ -130,10 +140,10 @@ def hindsight(
 
 def _problem(w: Want, sample: Sample, classes: int, tolerance: float) -> Problem:
     if w.radius is None:
-        y = math.sqrt(sample.targets / sample.weight) if w.loss in REAL and sample.weight > 0.0 else 1.0
-        w = w._replace(radius=default_radius(sample.typical(w.bias), y))
+        y = sample.size_of_targets() if w.loss in REAL else 1.0
+        w = w._replace(radius=default_radius(sample.typical(w.bias, w.norm), y))
     assert w.radius is not None
-    return Problem(w.loss, w.radius, w.epsilon, classes if classes > 2 else 1, w.bias, tolerance)
+    return Problem(w.loss, w.radius, w.epsilon, classes if classes > 2 else 1, w.bias, tolerance, w.norm)
 
 
 def _curves(passes: Passes, solved: Mapping[Want, tuple[Problem, Best]], points: Sequence[int]) -> dict[Want, Hindsight]:
@@ -227,6 +237,7 @@ def report(
         "value": regrets[-1],
         "average": regrets[-1] / hindsight.points[-1],
         "radius": _finite(best.radius),
+        "norm": best.norm,
         "tolerance": best.tolerance,
         "lower": best.lower,
         "gap": best.gap,

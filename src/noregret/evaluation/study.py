@@ -17,6 +17,7 @@ from ..text import plural
 from ..transforms.front import Front
 from ..transforms.pipeline import Pipeline
 from . import splits
+from .comparator import NORMS
 from .passes import Pass, Watch, parts, run_pass
 from .regret import hindsight, want_of
 from .regret import report as regret_report
@@ -116,9 +117,9 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     "reset-rate"), `ask` (learn only from labels that are asked for, by the rule "margin", "second_order" or "confidence" of
     SelectiveSampler, with its `ask_b` and `ask_kappa`), `features` (tell so many of those in use by name, since when, and in how
     many of the orders), `holdout` (another source, answered at the end without learning), `regret` (True, False, or None: when
-    that is quick), `regret_radius` and `regret_tolerance` of the comparator, `permutations` and `seed`, `limit` (rows), `sort` (the
-    figure that decides), `stop` (asked again and again; when it returns True, the report is of the rows so far). All others are
-    options of `stream`.
+    that is quick), `regret_norm` ("l2" or "l1"), `regret_radius` and `regret_tolerance` of the comparator, `permutations` and
+    `seed`, `limit` (rows), `sort` (the figure that decides), `stop` (asked again and again; when it returns True, the report is of
+    the rows so far). All others are options of `stream`.
 
     >>> import noregret as nr
     >>> report = nr.compare("synthetic:linear?n=2000&d=10&seed=1", ["perceptron", "pa1:C=0.1"])
@@ -248,6 +249,7 @@ class Plan:
         self.holdout = given.pop("holdout", None)
         self.regret = given.pop("regret", None)
         self.radius = given.pop("regret_radius", None)
+        self.norm = given.pop("regret_norm", None) or "l2"
         self.tolerance = given.pop("regret_tolerance", 1e-3)
         self.permutations = given.pop("permutations", None)
         self.seed = given.pop("seed", 0)
@@ -267,6 +269,8 @@ class Plan:
         """Refuse, before the work begins, what does not go together or cannot be done at its end."""
         if self.sort is not None:
             known_figure(self.sort)
+        if self.norm not in NORMS:
+            raise ValueError(f"regret_norm must be one of {', '.join(NORMS)}, got {self.norm!r}")
         if self.permutations is None:
             return
         if not self.permutations >= 2:
@@ -330,7 +334,8 @@ class Plan:
             if self.regret_watch is not None:
                 self.regret_watch(passes, upper, lower)
 
-        add_regret(replay, runs, results, radius=self.radius, tolerance=self.tolerance, limit=limit, watch=watch)
+        how: dict[str, Any] = {"radius": self.radius, "norm": self.norm, "tolerance": self.tolerance}
+        add_regret(replay, runs, results, **how, limit=limit, watch=watch)
 
     def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]]) -> None:
         """Add what is found on rows that are not learned from."""
@@ -386,6 +391,7 @@ def add_regret(
     results: Sequence[dict[str, Any]],
     *,
     radius: float | None,
+    norm: str,
     tolerance: float,
     limit: int | None,
     watch: Callable[[int, float, float], None] | None = None,
@@ -396,7 +402,7 @@ def add_regret(
         return
     first = going[0][0].learner
     labels = first._m.labels
-    wants = {run.label: want_of(run.learner) for run, _ in going}
+    wants = {run.label: want_of(run.learner, norm) for run, _ in going}
     wants = {k: w if radius is None or w.radius is not None else w._replace(radius=radius) for k, w in wants.items()}
     points = [p["examples"] for p in going[0][0].points]
 

@@ -118,6 +118,7 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         return lambda learner: amount(figure(learner, name, loss))
 
     shares = any(learner["error"] is not None for learner in learners)
+    kept = len(learners) > 1 and any(learner["support_vectors"] is not None for learner in learners)
 
     def rest(name: str, head: str) -> Column:
         form = percent if shares else amount
@@ -138,7 +139,8 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         plain("queries", "labels asked", 8),
         plain("updates", "updates", 2),
         plain("nonzeros", "nonzeros", 8 if frontier(learners) else 1),
-        plain("support_vectors", "support vectors", 1),
+        plain("support_vectors", "vectors", 7),
+        *([Column("bytes", "size", value("bytes"), lambda learner: size(learner["bytes"]), 6)] if kept else []),
         plain("regret", "regret", 8),
         Column("bound", "bound", value("bound"), shown_bound, 3),
         plain("examples_per_second", "examples/s", 5),
@@ -198,12 +200,17 @@ def best_loss(regret: dict[str, Any]) -> tuple[float | None, float | None]:
     return lower, upper
 
 
+def ball(regret: dict[str, Any], at_most: str = "<=") -> str:
+    """Return how long the best fixed model may be, with a space before it; nothing where there is no limit."""
+    length = "|u|_1" if regret.get("norm") == "l1" else "|u|"
+    return f" with {length} {at_most} {amount(regret['radius'])}" if regret.get("radius") is not None else ""
+
+
 def regret_words(learner: Learner) -> str:
     """Return the regret of a learner as sentences."""
     found = learner["regret"]
     lower, upper = best_loss(found)
-    ball = f" with |u| <= {amount(found['radius'])}" if found.get("radius") is not None else ""
-    against = found.get("against") or f"the best fixed model{ball}"
+    against = found.get("against") or f"the best fixed model{ball(found)}"
     within = f" (to within {amount(upper - lower, 2)})" if lower is not None and upper is not None and upper > lower else ""
     first = (
         f"{learner['label']} lost {amount(found['cumulative'])} in {words(found['loss'])} loss; {against} lost "
