@@ -40,9 +40,9 @@ def stream_of(learner):
     return PHISHING if learner.task == "classification" else APPROVAL
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name in SPARSE])
+@pytest.mark.parametrize("name", ["arow", "eg", "nag", "pa1", "pa1_regressor", "rls", "voted_perceptron"])
 def test_river_checks(name):
-    """Of one learner of each kind: the adapter is the same for all."""
+    """Of learners of several kinds: the adapter is the same for all, and the other tests run for all."""
     checks.check_estimator(adapter_of(learner_of(name)))
 
 
@@ -63,24 +63,25 @@ def _compiled_or_not(request):
 @pytest.mark.parametrize("name", NAMES)
 def test_answers_are_those_of_the_learner(name):
     learner, model = learner_of(name), adapter_of(learner_of(name))
-    for i, (x, y) in enumerate(stream_of(learner)):
+    stream = stream_of(learner)[: None if name in SPARSE else 80]
+    for i, (x, y) in enumerate(stream):
         before = model.predict_one(x)
         answer = learner.learn_one(x, y)
         shared = name == "coin_regressor"  # the length of the row it learns is part of its prediction
         assert before == answer or i == 0 or shared, (i, before, answer)
         model.learn_one(x, y)
-    assert all(model.predict_one(x) == learner.predict_one(x) for x, _ in stream_of(learner))
+    assert all(model.predict_one(x) == learner.predict_one(x) for x, _ in stream)
     assert model.learner.n_updates_ == learner.n_updates_ > 0
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_batches_of_a_frame_are_its_rows(name):
     one, many = adapter_of(learner_of(name)), adapter_of(learner_of(name))
-    rows = stream_of(one.learner)
+    rows = stream_of(one.learner)[: None if name in SPARSE else 80]
     X, y = pd.DataFrame([x for x, _ in rows]), pd.Series([y for _, y in rows])
     for x, target in rows:
         one.learn_one(x, target)
-    for a, b in pairwise([0, 1, 40, 41, 150, len(rows)]):
+    for a, b in pairwise([0, 1, 40, 41, len(rows) // 2 + 5, len(rows)]):
         many.learn_many(X[a:b], y[a:b])
     assert many.learner.n_seen_ == len(rows)
     assert many.learner.n_updates_ == one.learner.n_updates_

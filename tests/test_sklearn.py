@@ -47,7 +47,7 @@ def check(estimator):
     assert len(found["passed"]) >= 50
 
 
-@pytest.mark.parametrize("estimator", [nr.PA1(), nr.PA1Regressor(), nr.PAUniclass()], ids=repr)
+@pytest.mark.parametrize("estimator", [nr.PA1()], ids=repr)
 def test_checks_compiled(estimator):
     check(estimator)
 

@@ -406,18 +406,6 @@ class Learner(Supports):
             raise TypeError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
         return loaded
 
-    def sparsify(self) -> Self:
-        """Make `coef_` a SciPy sparse matrix from now on, as scikit-learn's linear models do."""
-        self._model()
-        self.sparse_coef_ = True
-        return self
-
-    def densify(self) -> Self:
-        """Make `coef_` an array again."""
-        self._model()
-        self.__dict__.pop("sparse_coef_", None)
-        return self
-
     def _read(self, W: np.ndarray) -> Any:
         """Return weights as the reader wants them."""
         if not self.__dict__.get("sparse_coef_"):

@@ -24,6 +24,7 @@ from ..core.weights import add, dot, null, spread
 from ..parts.losses import RealLoss, softmax_slopes, steep
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
+from ..tasks.thin import Thin
 from .gradient import UNBOUNDED, is_log
 from .splitting import PAST, RING, LabelLoss
 
@@ -288,7 +289,7 @@ def rda_bound(t: Comparison, p: Any) -> float:
 
 
 # ---- learners --------------------------------------------------------------------------------------------------------
-class RDA(Classifier):
+class RDA(Thin, Classifier):
     """Regularised dual averaging: weights from the mean g of all gradients, 0 where it is within lambda of 0.
 
     w_j = -soft(g_j, lambda + gamma rho/sqrt(t))/(sigma + gamma/sqrt(t)), the minimiser of g.w + lambda |w|_1 + sigma |w|^2/2 +
@@ -320,7 +321,7 @@ class RDA(Classifier):
     bound = Bound("Xiao 2010, corollary 2", "regret", rda_bound)
 
 
-class RDARegressor(Regressor):
+class RDARegressor(Thin, Regressor):
     """Regularised dual averaging for real targets: weights from the mean of all gradients, 0 where it is within lambda of 0.
 
     Parameters: `loss`: "square" ((f - y)^2, without 1/2), "absolute", "epsilon_insensitive", "squared_epsilon_insensitive" with
@@ -339,7 +340,7 @@ class RDARegressor(Regressor):
     bound = Bound("Xiao 2010, corollary 2", "regret", rda_bound)
 
 
-class FTRL(Classifier):
+class FTRL(Thin, Classifier):
     """FTRL-proximal: the zeros of dual averaging with the accuracy of AdaGrad. The usual learner of click probabilities.
 
     w_j = -soft(z_j, lambda1)/((beta + sqrt(n_j))/alpha + lambda2); n_j sums squared gradients, z_j gradients minus sigma_j w_j,
@@ -363,7 +364,7 @@ class FTRL(Classifier):
     share, shares = collect_softmax, is_log
 
 
-class FTRLRegressor(Regressor):
+class FTRLRegressor(Thin, Regressor):
     """FTRL-proximal for real targets: the zeros of dual averaging with the accuracy of AdaGrad.
 
     Parameters: `loss` and `epsilon` as in RDARegressor, the others as in FTRL.
@@ -382,7 +383,7 @@ class FTRLRegressor(Regressor):
     tags: ClassVar[dict[str, dict[str, Any]]] = {"regressor": {"poor_score": True}}
 
 
-class AdaGradFOBOS(Classifier):
+class AdaGradFOBOS(Thin, Classifier):
     """AdaGrad with forward-backward splitting: a step size eta/H_j for each weight, H_j = delta + sqrt(n_j), and shrinkage with it.
 
     n_j += g_j^2, then w_j = soft(w_j - (eta/H_j) g_j, eta lambda/H_j)/(1 + eta l2/H_j) for all j in every round: rare features keep
@@ -406,7 +407,7 @@ class AdaGradFOBOS(Classifier):
     share, shares = collect_softmax, is_log
 
 
-class AdaGradFOBOSRegressor(Regressor):
+class AdaGradFOBOSRegressor(Thin, Regressor):
     """AdaGrad with forward-backward splitting for real targets.
 
     Parameters: `loss` and `epsilon` as in RDARegressor, the others as in AdaGradFOBOS. Pitfall: steps forget the unit of y, no
@@ -424,7 +425,7 @@ class AdaGradFOBOSRegressor(Regressor):
     State, Params, step = State, RealAdaFobosParams, collect
 
 
-class AdaGradRDA(Classifier):
+class AdaGradRDA(Thin, Classifier):
     """AdaGrad with dual averaging: w_j = -(eta t/H_j) soft(g_j, lambda), g the mean gradient, H_j = delta + sqrt(n_j).
 
     With G = t g and l2: w_j = -eta soft(G_j, lambda t)/(H_j + eta l2 t).
@@ -448,7 +449,7 @@ class AdaGradRDA(Classifier):
     share, shares = collect_softmax, is_log
 
 
-class AdaGradRDARegressor(Regressor):
+class AdaGradRDARegressor(Thin, Regressor):
     """AdaGrad with dual averaging for real targets.
 
     Parameters: `loss` and `epsilon` as in RDARegressor, the others as in AdaGradRDA.
@@ -465,7 +466,7 @@ class AdaGradRDARegressor(Regressor):
     State, Params, step = State, RealAdaRdaParams, collect
 
 
-class GroupLasso(Classifier):
+class GroupLasso(Thin, Classifier):
     """Online group lasso: dual averaging in which the weights of a group of features vanish together.
 
     With v = soft(g, lambda r + gamma rho/sqrt(t)), g the mean gradient: w_G = -(sqrt(t)/gamma) [1 - lambda sqrt(d_G)/|v_G|]_+ v_G
@@ -493,7 +494,7 @@ class GroupLasso(Classifier):
     options: ClassVar[dict[str, Any]] = {"groups": None, **Classifier.options}
 
 
-class GroupLassoRegressor(Regressor):
+class GroupLassoRegressor(Thin, Regressor):
     """Online group lasso for real targets: dual averaging in which the weights of a group of features vanish together.
 
     Parameters: `loss` and `epsilon` as in RDARegressor, the others as in GroupLasso.

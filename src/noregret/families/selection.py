@@ -19,6 +19,7 @@ from ..core.state import Count, Own, Slot, made
 from ..core.weights import add, dot, null, scale, scores, sqnorm
 from ..core.words import rare, word
 from ..tasks.classification import Classifier
+from ..tasks.thin import Thin
 
 ONE, FIRST = np.uintp(1), np.uintp(0)
 GOLDEN, MIX, REMIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -405,7 +406,7 @@ def pe_trunc(s, x, y, p):
     return f, True
 
 
-class OFS(Classifier):
+class OFS(Thin, Classifier):
     """Online feature selection: never more than B features with weights, chosen as the stream goes by.
 
     If y w.x <= 1: w = (1 - lambda eta) w + eta y x, into the ball of radius 1/sqrt(lambda), then all but the B largest weights
@@ -431,7 +432,7 @@ class OFS(Classifier):
     State, Params, step = OfsState, OfsParams, ofs
 
 
-class PETrunc(Classifier):
+class PETrunc(Thin, Classifier):
     """The Perceptron cut to its B largest weights after each mistake. A baseline for OFS.
 
     Parameters: `B`, a whole number. More than two classes: the best rival, B weights for each class. Cost O(nnz + B) a round.

@@ -26,6 +26,7 @@ from ..parts.proximal import L1, L1L2, L2, ElasticNet, L1LInf, LInf, SquaredL2
 from ..parts.rates import Constant, Rate, rate
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
+from ..tasks.thin import Thin
 from .adaptive import LABELS
 from .gradient import UNBOUNDED, is_log
 
@@ -258,7 +259,7 @@ def gravity_bound(t: Comparison, p: Any) -> float:
 
 
 # ---- learners --------------------------------------------------------------------------------------------------------
-class FOBOS(Classifier):
+class FOBOS(Thin, Classifier):
     """Forward-backward splitting: a gradient step, then the point nearest to it that also pays for its size.
 
     v = w - eta_t g_t, then w = argmin |w - v|^2/2 + eta_t lambda R(w). With |w|_1 weights become exactly 0, which the gradient of
@@ -292,7 +293,7 @@ class FOBOS(Classifier):
     bound = Bound("Duchi, Singer 2009, one step summed", "regret", fobos_bound)
 
 
-class FOBOSRegressor(Regressor):
+class FOBOSRegressor(Thin, Regressor):
     """Forward-backward splitting for real targets: a gradient step, then the nearest point that also pays for its size.
 
     Parameters: `loss`: "square" ((f - y)^2, without 1/2), "absolute", "epsilon_insensitive", "squared_epsilon_insensitive" with
@@ -312,7 +313,7 @@ class FOBOSRegressor(Regressor):
     bound = Bound("Duchi, Singer 2009, one step summed", "regret", fobos_bound)
 
 
-class TruncatedGradient(Classifier):
+class TruncatedGradient(Thin, Classifier):
     """Truncated gradient: gradient descent whose weights are pulled towards 0 every K rounds, unless they are large.
 
     After round t = K, 2K, ...: weights of at most theta move towards 0 by eta K g and stop there; larger ones stay as they are.
@@ -339,7 +340,7 @@ class TruncatedGradient(Classifier):
     bound = Bound("Langford, Li, Zhang 2009, theorem 3.1", "regret", gravity_bound)
 
 
-class TruncatedGradientRegressor(Regressor):
+class TruncatedGradientRegressor(Thin, Regressor):
     """Truncated gradient for real targets: weights are pulled towards 0 every K rounds, unless they are large.
 
     Parameters: `loss` and `epsilon` as in FOBOSRegressor, the others as in TruncatedGradient.
@@ -357,7 +358,7 @@ class TruncatedGradientRegressor(Regressor):
     bound = Bound("Langford, Li, Zhang 2009, theorem 3.1", "regret", gravity_bound)
 
 
-class Rounding(Classifier):
+class Rounding(Thin, Classifier):
     """Coefficient rounding: gradient descent whose weights of at most theta are set to 0 every K rounds. A baseline.
 
     Parameters: `loss` as in FOBOS; `theta` >= 0; `K` a whole number; `eta` > 0, `rate`. Cost O(nnz) a round.
@@ -378,7 +379,7 @@ class Rounding(Classifier):
     share, shares = split_softmax, is_log
 
 
-class RoundingRegressor(Regressor):
+class RoundingRegressor(Thin, Regressor):
     """Coefficient rounding for real targets: weights of at most theta are set to 0 every K rounds. A baseline.
 
     Parameters: `loss` and `epsilon` as in FOBOSRegressor, the others as in Rounding.
