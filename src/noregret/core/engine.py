@@ -29,6 +29,27 @@ from .words import Word
 # No allocation, no reference counts, no GIL; and no entry from C, which would double the compile time.
 KERNEL: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, "_nrt": False}
 FAST = {"reassoc", "contract", "nsz"}  # vectorised sums; NaN and infinity still behave
+FORMULAS = {
+    "noregret.core.rounds",
+    "noregret.parts.losses",
+    "noregret.parts.rates",
+    *(
+        f"noregret.families.{name}"
+        for name in [
+            "coin",
+            "confidence",
+            "dual_averaging",
+            "gradient",
+            "large_margin",
+            "mira",
+            "norma",
+            "one_class",
+            "passive_aggressive",
+            "perceptron",
+            "splitting",
+        ]
+    ),
+}  # modules whose texts are formulas, with no loop over features in them
 
 _lock = threading.RLock()
 _compiled: list[Any] = []
@@ -126,6 +147,15 @@ def in_order(t: Any) -> bool:
     return kind_of(t) is Of or any(in_order(u) for u in getattr(t, "types", ()) or ())
 
 
+def taken_as_written(fn: Any) -> bool:
+    """Return whether a text is compiled with strict arithmetic: it says so, or it stands in a file of formulas.
+
+    Only loops over features gain from reassociation. Elsewhere it would let two copies of one formula, such as that of a first
+    round which the compiler has peeled off its loop, differ in the last bit, and the split of a stream into calls would show.
+    """
+    return getattr(fn, "strict", False) or getattr(fn, "__module__", "") in FORMULAS
+
+
 @cache
 def teach(fn: Any) -> None:
     """Let compiled code call fn: a word picks its case by the kinds of the arguments, a function is itself.
@@ -136,9 +166,8 @@ def teach(fn: Any) -> None:
 
     def register(strict: bool, options: dict[str, Any]) -> None:
         def choose(*types: Any) -> Any:
-            if (getattr(fn, "strict", False) or any(map(in_order, types))) is not strict:
-                return None
-            return fn.find([kind_of(t) for t in types]) if isinstance(fn, Word) else fn
+            text = fn.find([kind_of(t) for t in types]) if isinstance(fn, Word) else fn
+            return text if (taken_as_written(fn) or taken_as_written(text) or any(map(in_order, types))) is strict else None
 
         settings: Any = KERNEL | options
         overload(fn, strict=False, jit_options=settings)(choose)

@@ -15,7 +15,7 @@ from ..core.examples import Biased, Block, Of, Pair, Unit, Weighted, Whole, cell
 from ..core.params import Choice, NonNegative, Positive
 from ..core.state import Number, Slot, Weights
 from ..core.weights import add, dot, null
-from ..core.words import word
+from ..core.words import strict, word
 from ..parts.losses import (
     CLASSIFICATION,
     Absolute,
@@ -167,6 +167,7 @@ def adagrad(s, x, y, p):
     return f, True
 
 
+@strict
 def adagrad_softmax(s, f, y, p, tau, x):
     """Do the same with the log loss of many classes, whose gradient moves all of them."""
     if null(s.w, x):
