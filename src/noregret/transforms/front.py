@@ -114,7 +114,7 @@ class Front:
                 raise ValueError(f"X has {data.width} features, expected {self.width} as before")
             if learn and data.layout == "dense":
                 self.width = data.width
-            return data, None
+            return data.packed(), None
         if self.table is None:
             raise TypeError(f"expected rows of numbers, got {about(data)}: a Table makes features of named columns")
         return self.table.encoded(data, learn)
