@@ -221,6 +221,10 @@ def test_a_stream_is_a_source():
     a, b = (nr.compare(source, labels, regret=False) for source in (opened, circle()))
     assert [r["mistakes"] for r in a.learners] == [r["mistakes"] for r in b.learners]
     assert opened.front is None
+    trained = nr.train(opened, nr.pipeline(nr.Normalize(), nr.PA1())).model
+    assert trained.n_mistakes_ == nr.pipeline(nr.Normalize(), nr.PA1()).partial_fit(*circle()).n_mistakes_
+    again = nr.train(opened, trained).model  # what it has learned stays
+    assert (again.n_seen_, [type(s).__name__ for s in again.steps]) == (300, ["Normalize", "PA1"])
 
 
 # ---- what is counted -----------------------------------------------------------------------------------------------------

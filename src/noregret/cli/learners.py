@@ -41,11 +41,12 @@ class LearnerName(ParamType):
     name = "learner"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Return the names that begin so; in a list, for the last of it."""
+        """Return the names that begin so; in a list, or after maps of rows, for the last of it."""
         from click.shell_completion import CompletionItem
 
-        before, comma, last = incomplete.rpartition(",")
-        return [CompletionItem(before + comma + name) for name in sorted(known()) if name.startswith(last)]
+        at = max(incomplete.rfind(mark) for mark in ",>") + 1
+        before, last = incomplete[:at], incomplete[at:]
+        return [CompletionItem(before + name) for name in sorted(known()) if name.startswith(last)]
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """Say how to find one."""

@@ -76,7 +76,7 @@ def train(
     else:
         chosen = load(path) if going_on else made(model)
         opened = stream(source, y, **options_for(chosen, options))
-        if isinstance(chosen, Pipeline) and opened.front is not None:
+        if isinstance(chosen, Pipeline) and opened.front is not None and "front" not in opening(chosen):
             chosen.adopt(opened.front)
     job = Job(chosen, opened, path, going_on)
     return job.run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)

@@ -114,7 +114,7 @@ def stream(
     For tables: `target`, `weight`, `id` and `time` name columns; `numeric`, `categorical`, `text` and `ignore` say what the others
     are (by default numbers are numeric and text is a category), `cross` adds products of columns, `ngrams` runs of words.
     `hash_bits` folds features into 2^hash_bits places, `scale` standardises them as they come, `normalize` brings rows to length
-    1, and `maps` (RandomFourier, ...) come after that. A `front` given does all of this instead.
+    1; a `front` given does all of this instead. `maps` (RandomFourier, ...) come after it.
 
     >>> import noregret as nr
     >>> opened = nr.stream("synthetic:sea?n=10000")
@@ -122,8 +122,7 @@ def stream(
     [4096, 4096, 1808]
     """
     if isinstance(source, Stream):
-        had = source.front or Front()
-        return Stream(source.reader, Front(had.table, [*had.maps, *maps])) if maps else source
+        return Stream(source.reader, followed(source.front, maps)) if maps else source
     if unknown := set(roles) - set(ROLES):
         raise TypeError(f"stream() has no option {sorted(unknown)[0]!r}; for tables there are {', '.join(ROLES)}")
     if on_bad not in ("stop", "skip"):
@@ -137,7 +136,15 @@ def stream(
         table = Table(**given, hash_bits=hash_bits) if tabular else None
         maps = (*([Scale()] if scale else []), *([Normalize(normalize)] if normalize else []), *maps)
         front = Front(table, maps) if table is not None or maps else None
+    elif maps:
+        front = followed(front, maps)
     return Stream(reader, front)
+
+
+def followed(front: Front | None, maps: Sequence[Map]) -> Front:
+    """Return a new front, with more maps after its own."""
+    begun = Front() if front is None else front.fresh()
+    return Front(begun.table, [*begun.maps, *maps])
 
 
 TABLES = ("csv", "tsv", "jsonl", "parquet", "arff", "frame", "records")
