@@ -15,8 +15,8 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 import noregret as nr
-from noregret.cli.inspect import naming
 from noregret.core import engine, inputs
+from noregret.evaluation.selection import naming
 from noregret.transforms import draws, front
 from noregret.transforms.draws import philox
 from noregret.transforms.feature_map import diameter, entries, hoeffding

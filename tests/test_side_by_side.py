@@ -12,6 +12,7 @@ from noregret.cli.compare import split
 from noregret.core import engine
 from noregret.evaluation import run as run_module
 from noregret.evaluation.naming import made, map_of, spelled, titled
+from noregret.evaluation.summary import swept
 from noregret.evaluation.training import answer
 
 OWN = {
@@ -195,6 +196,9 @@ def test_tables(table):
     model = nr.pipeline(nr.Table(target="label"), nr.Scale(), nr.RandomFourier(10, kernel=nr.RBF(0.5)), nr.PA1())
     wanted = nr.train(table, model).model.n_mistakes_
     assert by_label(scaled)["pa1 after random_fourier(10, rbf(0.5))"]["mistakes"] == wanted
+    named = nr.compare(table, ["pa1", "random_fourier(2)>pa1"], features=4, **kept)
+    names = [{row["feature"] for row in found["features"]["top"]} for found in named.learners]
+    assert names == [{"a", "b", "color=red", "color=blue"}, {"0", "1", "2", "3"}]
     begun = [nr.pipeline(*model.clone().steps[:k], nr.PA1()) for k in (2, 3)]  # the table and the scale are shared
     assert by_label(nr.compare(table, begun, regret=False))["pa1 after random_fourier(10, rbf(0.5))"]["mistakes"] == wanted
 
@@ -273,6 +277,12 @@ def test_regret_is_for_the_shared_features():
     assert [r["regret"] for r in apart.learners] == [None, None]
     assert any("Regret was left out: it is against" in n for n in apart.notes)
     assert not any("Regret" in n for n in nr.compare((X, y), models, regret=False).notes)
+
+
+def test_learners_behind_other_maps_are_no_sweep():
+    X, y = circle(40)
+    assert swept(nr.compare((X, y), ["pa1:C=0.1", "pa1:C=1", "pa1:C=10"], regret=False).learners) is not None
+    assert swept(nr.compare((X, y), ["pa1:C=0.1", "scale>pa1:C=1", "pa1:C=10"], regret=False).learners) is None
 
 
 # ---- text ----------------------------------------------------------------------------------------------------------------
