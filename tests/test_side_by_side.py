@@ -192,6 +192,8 @@ def test_tables(table):
     alone = nr.evaluate(table, "random_fourier(10,rbf(0.5))>pa1", **kept)
     assert by_label(report)["pa1 after random_fourier(10, rbf(0.5))"]["mistakes"] == alone.learners[0]["mistakes"]
     assert report.data["features"] == 4
+    hashed = nr.compare(table, ["random_fourier(4)>pa1", "random_fourier(5)>pa1"], hash_bits=6, **kept)
+    assert hashed.data["features"] == 64
     scaled = nr.compare(table, ["pa1", "random_fourier(10,rbf(0.5))>pa1"], scale=True, **kept)
     model = nr.pipeline(nr.Table(target="label"), nr.Scale(), nr.RandomFourier(10, kernel=nr.RBF(0.5)), nr.PA1())
     wanted = nr.train(table, model).model.n_mistakes_
@@ -245,6 +247,16 @@ def test_bytes_of_maps():
     report = nr.compare((X, y), ["pa1", *specs], regret=False)
     found = {">".join([*r.get("maps", []), r["model"]]).replace(" ", ""): r["bytes"] for r in report.learners}
     assert found == {"pa1": plain} | {k: v - 8 + bias for k, v in specs.items()}
+    assert {k: nr.evaluate((X, y), k, regret=False).learners[0]["bytes"] for k in found} == found
+
+
+def test_bytes_of_landmarks():
+    X, y = circle()
+    found = nr.compare((X, y), ["pa1", "nystroem(12,rbf(0.5))>pa1"], regret=False).learners[1]
+    alone = nr.pipeline(nr.Nystroem(12, nr.RBF(0.5)), nr.PA1()).partial_fit(X, y)
+    least = sum(a.nbytes for a in alone.front.maps[0].state().values())
+    learned = sum(a.nbytes for a in alone.learner._m.arrays().values())
+    assert learned + least * 0.9 < found["bytes"] == learned + alone.front.nbytes
 
 
 def test_the_time_of_maps_is_that_of_the_learner(monkeypatch):

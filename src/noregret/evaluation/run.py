@@ -130,6 +130,7 @@ class Run:
             start = thread_time()
 
     def _take(self, batch: Batch, stream: Stream) -> None:
+        """Answer and learn rows as the learner takes them."""
         if self.settings.delay or self.sampler is not None:
             take = self._take_late if self.sampler is None else self._take_asking
             for i in range(batch.data.n):

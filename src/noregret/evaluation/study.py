@@ -72,6 +72,8 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
         chosen, plan.notes = started(opened)
     learner, maps = (chosen.learner, chosen.front.maps) if isinstance(chosen, Pipeline) else (chosen, ())
     report = plan.study("evaluate", opened, [Run(learner, titled(learner, maps), plan.settings)])
+    if opened.front is not None:
+        report.learners[0]["bytes"] += opened.front.nbytes  # maps are part of this one model
     if isinstance(chosen, Pipeline) and opened.front is not None:
         chosen.adopt(opened.front)
     return report
