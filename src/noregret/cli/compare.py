@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,7 +35,8 @@ from .progress import following, watching
     multiple=True,
     type=learners.LearnerName(),
     metavar="NAMES",
-    help="Learners with commas between them, settings after a colon: perceptron,pa1:C=0.1. May be repeated.  [default: a dozen]",
+    help="Learners with commas between them, settings after a colon: perceptron,pa1:C=0.1; maps of rows before: "
+    "nystroem(100,rbf(0.1))>pa1. May be repeated.  [default: a dozen]",
 )
 @plugin_option
 @click.option(
@@ -57,6 +59,7 @@ def command(source: tuple[str, ...], models: tuple[str, ...], quiet: bool, **opt
     \b
     noregret compare mail.svm
     noregret compare mail.svm -m perceptron,pa1:C=0.1 -m ogd --html report.html
+    noregret compare mail.svm -m 'pa1,pa1:kernel=rbf(0.1),random_fourier(200,rbf(0.1))>pa1'
     noregret compare mail.svm -m pa1,pa2 --permutations 20
     """  # noqa: D301  click reads the mark
     from ..evaluation.study import compare
@@ -71,11 +74,12 @@ def command(source: tuple[str, ...], models: tuple[str, ...], quiet: bool, **opt
 
 def split(given: Sequence[str]) -> list[str]:
     """Return the learners named, each with its settings: a part such as average=true belongs to the one before it."""
+    from ..evaluation.naming import parted
+
     found: list[str] = []
     for text in given:
-        for i, part in enumerate(text.split(",")):
-            head, equals, _ = part.partition("=")
-            if i and equals and ":" not in head:
+        for i, part in enumerate(parted(text, ",")):
+            if i and re.match(r"\s*\w+\s*=", part):
                 found[-1] += f",{part}"
             else:
                 found.append(part.strip())

@@ -36,16 +36,17 @@ ARGS = "noregret.cli.arguments"
 
 
 class LearnerName(ParamType):
-    """The registry name of a learner, with settings after a colon if there are any."""
+    """The registry name of a learner, with settings after a colon and steps before a > if there are any."""
 
     name = "learner"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Return the names that begin so; in a list, for the last of it."""
+        """Return the names that begin so; in a list, or after maps of rows, for the last of it."""
         from click.shell_completion import CompletionItem
 
-        before, comma, last = incomplete.rpartition(",")
-        return [CompletionItem(before + comma + name) for name in sorted(known()) if name.startswith(last)]
+        at = max(incomplete.rfind(mark) for mark in ",>") + 1
+        before, last = incomplete[:at], incomplete[at:]
+        return [CompletionItem(before + name) for name in sorted(known()) if name.startswith(last)]
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """Say how to find one."""
@@ -61,11 +62,16 @@ def known() -> dict[str, Any]:
 
 def class_of(spec: str) -> Any:
     """Return the class that a name, with or without settings, stands for."""
-    name = spec.partition(":")[0].strip()
+    name = name_in(spec)
     found = known()
     if name not in found:
         raise click.UsageError(unknown(name, sorted(found)))
     return found[name]
+
+
+def name_in(spec: str) -> str:
+    """Return the name of the learner in "step(...)>name:C=0.1"."""
+    return spec.rpartition(">")[2].partition(":")[0].strip()
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------
@@ -139,12 +145,13 @@ def not_an_option(e: click.NoSuchOption, spec: str | None, ctx: click.Context) -
     if spec is None:
         raise click.UsageError(f"{whose} Name the learner with --model.", ctx) from None
     own = ", ".join(option.opts[0] for option in ctx.meta[EXTRA])
-    raise click.UsageError(f"{whose} {spec.partition(':')[0]} has {own}.", ctx) from None
+    raise click.UsageError(f"{whose} {name_in(spec)} has {own}.", ctx) from None
 
 
 def model_option(required: bool) -> Decorator:
     """Return the option --model."""
-    what = "The learner, as noregret algorithms names it; its own options are shown by --model NAME --help."
+    what = "The learner, as noregret algorithms names it; its own options are shown by --model NAME --help. "
+    what += "Maps of rows may come before it: random_fourier(200,rbf(0.1))>NAME."
     what += "" if required else " Unless given, auto for labels and nag_regressor for numbers."
     return click.option(
         "-m", "--model", cls=Option, group="Options", type=LearnerName(), required=required, metavar="NAME", help=what
@@ -158,13 +165,15 @@ def settings(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def learner(spec: str, given: Mapping[str, Any]) -> Any:
     """Return the learner of a name, with the parameters given; settings it does not have are wrong usage."""
-    made = from_spec(spec)
-    return made.set_params(**given) if given else made
+    found = from_spec(spec)
+    if given:
+        getattr(found, "learner", found).set_params(**given)
+    return found
 
 
 def from_spec(spec: str) -> Any:
-    """Return the learner of "name:C=0.1,average=true"."""
-    from ..evaluation.study import made
+    """Return the learner of "name:C=0.1,average=true", or a pipeline where steps stand before a >."""
+    from ..evaluation.naming import made
 
     class_of(spec)
     try:

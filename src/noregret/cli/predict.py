@@ -61,11 +61,11 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     noregret predict new.csv --model-file spam.nr --id key --scores --as csv
     """  # noqa: D301  click reads the mark
     from ..core.model_file import load
-    from ..evaluation.training import answer, opening
+    from ..evaluation.training import answer, options_for
     from ..streams.stream import stream
 
     model = load(model_file)
-    opened = stream(source_of(source), **opening(model, columns(model, reading(options))))
+    opened = stream(source_of(source), **options_for(model, columns(model, reading(options))))
     found = Tally(getattr(model, "learner", model))
     with watching(quiet, found.learner.name, leave=False) as shown, target(output) as out:
         lines = FORMS["json" if as_json else form](out, found.names() if options["scores"] else None)

@@ -71,6 +71,7 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     \b
     noregret train mail.svm --model pa1 -C 0.1 --save spam.nr
     noregret train mail.csv --target spam --text body --model pa1 --save spam.nr
+    noregret train mail.svm --model 'random_fourier(200,rbf(0.1))>pa1' --save spam.nr
     noregret train mail.svm --save spam.nr --resume
     """  # noqa: D301  click reads the mark
     from ..evaluation.training import train
@@ -84,7 +85,8 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
 
         def watch(done: int, opened: Any, learner: Any) -> None:
             if resuming and shown.calls == 0 and chosen is not None:
-                same_learner(getattr(learner, "learner", learner), chosen, given, save)
+                same_steps(learner, chosen, save)
+                same_learner(getattr(learner, "learner", learner), getattr(chosen, "learner", chosen), given, save)
             shown(done, opened, learner)
 
         done = train(
@@ -141,6 +143,18 @@ def same_learner(found: Any, chosen: Any, given: Mapping[str, Any], path: str) -
         was = getattr(found, name)
         if repr(was) != repr(value) and (name in given or repr(value) != repr(found.defaults[name])):
             raise click.UsageError(f"{path} was trained with {name}={was}, not {value}: leave out the option to go on with it")
+
+
+def same_steps(found: Any, chosen: Any, path: str) -> None:
+    """Refuse to go on behind other maps of rows; those of the options of the source come before them."""
+    from ..evaluation.naming import spelled
+
+    wanted, have = ([spelled(m) for m in model.front.maps] if hasattr(model, "front") else [] for model in (chosen, found))
+    if wanted != have[len(have) - len(wanted) :]:
+        shown = ">".join([*have, found.name])
+        raise click.UsageError(
+            f"{path} holds a {shown}, not a {'>'.join([*wanted, chosen.name])}: leave out --model to go on with it"
+        )
 
 
 # ---- being stopped ---------------------------------------------------------------------------------------------------

@@ -34,7 +34,12 @@ def catalogue(word: Any) -> dict[str, Any]:
     from ..parts import budgets, kernels  # noqa: F401 (their cases)
 
     kinds = [c.kinds[0] for c in word.cases if c.kinds[0] not in (object, Unbounded)]
-    return {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in kinds}
+    return {snake(kind.__name__): kind for kind in kinds}
+
+
+def snake(name: str) -> str:
+    """Return the name of a class as text has it: remove_oldest for RemoveOldest."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def knows(word: Any, part: Any) -> bool:

@@ -45,6 +45,14 @@ class Rows(NamedTuple):
         at = np.arange(start[-1]) + np.repeat(indptr[:-1][order] - start[:-1], sizes)
         return self._replace(arrays=(start, indices[at], data[at]), n=len(order))
 
+    def packed(self) -> Rows:
+        """Return the rows without what their arrays hold of others, from which they were cut."""
+        indptr = self.arrays[0]
+        if self.layout == "dense" or (indptr[0] == 0 and indptr[-1] == len(self.arrays[2])):
+            return self
+        a, b = indptr[0], indptr[-1]
+        return self._replace(arrays=(indptr - a, *(v[a:b] for v in self.arrays[1:])))
+
     def stored(self) -> np.ndarray:
         """Return how many coordinates are stored before each row, from 0."""
         return self.arrays[0] if self.layout == "csr" else np.arange(self.n + 1) * self.width

@@ -14,9 +14,9 @@ import numpy as np
 from ..core import engine
 from ..core.batch import Batch
 from ..core.inputs import Rows
-from ..core.labels import Coded, some
+from ..core.labels import Coded
 from ..streams.stream import Stream, cut, taken
-from .run import Run, suited
+from .run import Run
 
 RATIO = 1.2  # between neighbouring points of a curve
 LIMIT = 1 << 30  # bytes of rows that permutations and folds may hold
@@ -124,9 +124,7 @@ def warm(batch: Batch, runs: Sequence[Run], stream: Stream) -> None:
     """Compile, or load from the cache, before the clock runs: a clone of each learner takes the first row."""
     for run in runs:
         try:
-            y = suited(batch.y, run.learner)
-            features = run._features(stream, batch)
-            run.learner.clone()._learn_rows(batch.data.cut(0, 1), None if y is None else some(y, slice(0, 1)), None, features)
+            run.again().learn(cut(batch, 0, 1)._replace(c=None), stream)
         except Exception:  # said again, and better, when the learner itself takes it
             continue
 

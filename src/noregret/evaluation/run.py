@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from time import thread_time
@@ -22,8 +23,10 @@ from ..core.votes import Voted
 from ..streams.stream import Stream, cut
 from ..tasks.classification import answers, halves
 from ..tasks.sampling import SelectiveSampler
+from ..transforms.front import Front
 from .drift import detector
 from .figures import ClassFigures, RealFigures
+from .naming import spelled
 from .novelty import NoveltyFigures, marks
 from .regret import loss_of, pool_report
 from .selection import Selection
@@ -62,8 +65,10 @@ class Settings:
 class Run:
     """A learner with what is measured of it."""
 
-    def __init__(self, learner: Learner, label: str, settings: Settings) -> None:
+    def __init__(self, learner: Learner, label: str, settings: Settings, front: Front | None = None) -> None:
         self.learner = learner
+        self.front = front  # maps of rows that are this learner's own
+        self.width = 0  # of the rows that go in there
         self.label = label
         self.settings = settings
         self.loss, epsilon = loss_of(learner)
@@ -91,10 +96,41 @@ class Run:
         self.selection = Selection(settings.features) if settings.features else None
         self.labels: Labels | None = None  # those of the learner and of the rows answered, for delayed labels
 
+    def again(self) -> Run:
+        """Return one that begins anew."""
+        return Run(self.learner.clone(), self.label, self.settings, None if self.front is None else self.front.fresh())
+
+    @property
+    def apart(self) -> bool:
+        """Whether the learner has features of its own, and not those of the stream."""
+        return self.front is not None and self.front.outputs is not None
+
     # ---- taking rows -------------------------------------------------------------------------------------------------
     def take(self, batch: Batch, stream: Stream) -> None:
         """Answer and learn rows, in order."""
+        for piece in self._mapped(batch):
+            self._take(piece, stream)
+
+    def learn(self, batch: Batch, stream: Stream) -> None:
+        """Learn rows, and note nothing."""
+        for piece in self._mapped(batch):
+            self._learn(piece, stream)
+
+    def _mapped(self, batch: Batch) -> Iterator[Batch]:
+        """Yield rows as the learner takes them. Maps learn from rows as they are read, before labels come and whatever drifts."""
         batch = batch._replace(y=suited(batch.y, self.learner))
+        if self.front is None:
+            yield batch
+            return
+        self.width = max(self.width, batch.data.width)
+        start = thread_time()
+        for a, b, rows in self.front.in_pieces(batch.data, True):
+            self.seconds += thread_time() - start
+            yield cut(batch, a, b)._replace(data=rows)
+            start = thread_time()
+
+    def _take(self, batch: Batch, stream: Stream) -> None:
+        """Answer and learn rows as the learner takes them."""
         if self.settings.delay or self.sampler is not None:
             take = self._take_late if self.sampler is None else self._take_asking
             for i in range(batch.data.n):
@@ -138,7 +174,8 @@ class Run:
         return done if learner.task != "one_class" else judged(done, batch.y)
 
     def _features(self, stream: Stream, batch: Batch) -> Features:
-        return stream.features(batch.data, bool(getattr(self.learner, "fit_intercept", False)))
+        bias = bool(getattr(self.learner, "fit_intercept", False))
+        return self.front.features(bias) if self.front is not None and self.apart else stream.features(batch.data, bias)
 
     def _note(self, done: list[Progress], c: np.ndarray | None) -> np.ndarray:
         """Add what was answered to the figures; return what the detector watches."""
@@ -276,13 +313,14 @@ class Run:
             "model": self.learner.name,
             "label": self.label,
             "params": self.learner.get_params(),
+            **({} if self.front is None else {"maps": [spelled(m) for m in self.front.maps]}),
             "mistakes": None,
             "error": None,
             **found,
             "updates": 0 if m is None else self.learner.n_updates_,
             "nonzeros": nonzeros,
             "support_vectors": vectors,
-            "bytes": size,
+            "bytes": size + (0 if self.front is None else self.front.nbytes),
             "seconds": self.seconds,
             "examples_per_second": self.examples / self.seconds if self.seconds else None,
             "curve": {k: v for k, v in curve.items() if k in kept and any(x is not None for x in v)},

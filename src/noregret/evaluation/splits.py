@@ -96,13 +96,13 @@ def permuted(
     rng = np.random.default_rng(seed)
     rounds = []
     for _ in range(permutations):
-        again = [run if run.failed else Run(run.learner.clone(), run.label, run.settings) for run in runs]
+        again = [run if run.failed else run.again() for run in runs]
         found = run_pass(Held(opened, taken(batch, rng.permutation(batch.data.n))), again, watch=watch, stop=stop)
         if found.stopped:
             break
         rounds.append([{} if run.failed else run.result() for run in again])
         for run, other in zip(runs, again, strict=True):
-            run.failed, run.learner = other.failed, other.learner
+            run.failed, run.learner, run.front, run.width = other.failed, other.learner, other.front, other.width
             if other.selection is not None and run.selection is not None and not other.failed:
                 run.selection.since = other.selection.since
                 run.selection.orders.append(other.selection.chosen)
@@ -167,8 +167,9 @@ def test(results: Sequence[dict[str, Any]], rounds: Sequence[Sequence[dict[str, 
 class Answered:
     """A learner that answers and does not learn, with the figures of its answers."""
 
-    def __init__(self, learner: Learner) -> None:
+    def __init__(self, learner: Learner, front: Front | None = None) -> None:
         self.learner = learner
+        self.front = front
         self.figures: Any
         if learner.task == "regression":
             self.figures = RealFigures(epsilon=loss_of(learner)[1])
@@ -179,6 +180,14 @@ class Answered:
 
     def add(self, batch: Batch) -> None:
         """Answer some rows."""
+        if self.front is None:
+            self._add(batch)
+            return
+        for a, b, rows in self.front.in_pieces(batch.data, False):
+            self._add(cut(batch, a, b)._replace(data=rows))
+
+    def _add(self, batch: Batch) -> None:
+        """Answer rows as the learner takes them."""
         learner, table = self.learner, self.table
         y = suited(batch.y, learner)
         f = learner._score_rows(batch.data)
@@ -203,10 +212,10 @@ class Answered:
 
 
 def scored(
-    learners: Sequence[Learner], source: Stream, front: Front | None, skip: int = 0, last: int | None = None
+    runs: Sequence[Run], source: Stream, front: Front | None, skip: int = 0, last: int | None = None
 ) -> list[dict[str, Any]]:
     """Return the figures of answers to the rows from `skip` to `last`, read once, none of them learned from."""
-    answered = [Answered(learner) for learner in learners]
+    answered = [Answered(run.learner, run.front) for run in runs]
     seen = 0
     for batch in map(counting, source.chunks(front=front, learn=False)):
         n = batch.data.n
@@ -257,10 +266,8 @@ def fold(opened: Stream, going: Sequence[tuple[Run, dict[str, Any]]], folds: int
     for run, result in going:
         errors = []
         for a, b in pairwise(edges):
-            learner = run.learner.clone()
-            rest = taken(batch, np.concatenate([np.arange(a), np.arange(b, n)]))
-            bias = bool(getattr(learner, "fit_intercept", False))
-            learner._learn_rows(rest.data, suited(rest.y, learner), rest.c, opened.features(rest.data, bias))
-            found = scored([learner], Held(opened, cut(batch, a, b)), None)[0]
+            again = run.again()
+            again.learn(taken(batch, np.concatenate([np.arange(a), np.arange(b, n)])), opened)
+            found = scored([again], Held(opened, cut(batch, a, b)), None)[0]
             errors.append(found["error"] if found.get("error") is not None else next(iter(found["losses"].values())))
         result["folds"] = {"values": errors, "mean": float(np.mean(errors)), "sd": float(np.std(errors, ddof=1))}

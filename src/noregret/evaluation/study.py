@@ -14,15 +14,16 @@ from ..core.learner import Learner
 from ..registry import learner as by_name
 from ..streams.stream import Stream, stream
 from ..text import plural
-from ..transforms.front import Front
 from ..transforms.pipeline import Pipeline
 from . import splits
 from .comparator import NORMS
+from .naming import distinct, made, titled
 from .passes import Pass, Watch, parts, run_pass
 from .regret import hindsight, want_of
 from .regret import report as regret_report
 from .report import Report
 from .run import Run, Settings, suited
+from .sharing import check_scales, opening, opening_of, own_front, shared_steps
 from .summary import known_figure
 
 DOZEN = {
@@ -36,50 +37,20 @@ DOZEN = {
     ),
 }  # fmt: skip
 START = {"classification": "auto", "regression": "nag_regressor"}  # for whoever names no learner
+OWN = "it is against the best linear model of the features that all share"  # why maps of rows have none
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
 WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features")
 DOUBTFUL = 10  # so many may be amounts all the same
 FEW = 50  # different whole numbers in the first rows that are still taken for classes
 
 
-# ---- naming learners -------------------------------------------------------------------------------------------------
-def read_value(text: str) -> Any:
-    """Return the value a user wrote: true, false, none, a number, or text."""
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def made(model: Any) -> Learner | Pipeline:
-    """Return a learner from a name, from "name:C=0.1,average=true", or as it is."""
-    if isinstance(model, (Learner, Pipeline)):
-        return model
-    if not isinstance(model, str):
-        raise TypeError(f"expected a learner or its name, got {model!r}")
-    name, _, rest = model.partition(":")
-    settings = dict(part.partition("=")[::2] for part in rest.split(",")) if rest else {}
-    return by_name(name.strip(), **{k.strip(): read_value(v.strip()) for k, v in settings.items()})
-
-
+# ---- the three studies -----------------------------------------------------------------------------------------------
 def started(opened: Stream) -> tuple[Learner, list[str]]:
     """Return the learner for whoever names none, and what to tell about it."""
     task, notes = task_of(opened)
     return by_name(START[task]), [f"No learner was named: {START[task]} was taken, which has nothing to set.", *notes]
 
 
-def titled(model: Learner) -> str:
-    """Return a short name that tells this learner from others: its settings that are not defaults."""
-    changed = (f"{k}={v}" for k, v in model.get_params().items() if repr(v) != repr(model.defaults[k]))
-    return " ".join([model.name, *changed])
-
-
-# ---- the three studies -----------------------------------------------------------------------------------------------
 def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> Report:
     """Let one learner answer and then learn each example, in one pass; return the report.
 
@@ -95,14 +66,16 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
     plan = Plan(options)
     chosen = None if model is None else made(model)
     if isinstance(chosen, Pipeline):
-        plan.source["front"] = chosen.front
+        plan.source |= opening(chosen)
     opened = stream(source, y, **plan.source)
     if chosen is None:
         chosen, plan.notes = started(opened)
-    learner = chosen.learner if isinstance(chosen, Pipeline) else chosen
-    report = plan.study("evaluate", opened, [Run(learner, titled(learner), plan.settings)])
+    learner, maps = (chosen.learner, chosen.front.maps) if isinstance(chosen, Pipeline) else (chosen, ())
+    report = plan.study("evaluate", opened, [Run(learner, titled(learner, maps), plan.settings)])
+    if opened.front is not None:
+        report.learners[0]["bytes"] += opened.front.nbytes  # maps are part of this one model
     if isinstance(chosen, Pipeline) and opened.front is not None:
-        chosen._front = opened.front
+        chosen.adopt(opened.front)
     return report
 
 
@@ -110,7 +83,9 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     """Let several learners take the same stream, read once; return the report, with the best first.
 
     `models` are names, names with settings ("pa1:C=0.1"), or learners (clones of which learn); by default a dozen for the task.
-    They may be pipelines, if all have the same steps before the learner: features are made once for all.
+    They may be pipelines, also as text: "random_fourier(200, rbf(0.1))>pa1". The steps with which all of them begin are done once;
+    after these each may have maps of its own (Normalize, RandomFourier, RandomBinning, Nystroem, Scale), whose time and bytes
+    count as its own. Regret is against the best linear model of the features that all share, for learners without such maps.
 
     Options: `window` (rows of a sliding window), `fading` (factor of faded averages), `delay` (labels come so many rows later, or
     so much later by the `time` column), `drift` ("adwin", "ddm", "eddm", "page_hinkley"), `on_drift` ("none", "reset",
@@ -128,18 +103,21 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     """
     plan = Plan(options)
     given = [made(m) for m in ([models] if isinstance(models, (str, Learner, Pipeline)) else models or [])]
-    if (front := shared_front(given)) is not None:
-        plan.source["front"] = front
+    shared = shared_steps(given)
+    fronts = [own_front(m, shared) for m in given]
+    plan.source |= opening_of(shared)
     opened = stream(source, y, **plan.source)
     if models is None:
         task, plan.notes = task_of(opened)
         given = [made(m) for m in DOZEN[task]]
+        fronts = [None] * len(given)
     if not given:
         raise ValueError("there are no learners to compare")
     learners = [(m.learner if isinstance(m, Pipeline) else m).clone() for m in given]
     one_task(learners)
-    titles = distinct_titles(learners)
-    runs = [Run(m, title, plan.settings) for m, title in zip(learners, titles, strict=True)]
+    check_scales(opened, fronts)
+    titles = distinct([titled(m, () if f is None else f.maps) for m, f in zip(learners, fronts, strict=True)])
+    runs = [Run(m, title, plan.settings, front) for m, title, front in zip(learners, titles, fronts, strict=True)]
     return plan.study("compare", opened, runs)
 
 
@@ -187,15 +165,6 @@ def listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple, range, np.ndarray)) else [value]
 
 
-def shared_front(models: Sequence[Learner | Pipeline]) -> Front | None:
-    """Return a new front with the steps that all of these pipelines begin with; None for learners alone."""
-    fronts = {repr(m.steps[:-1]) if isinstance(m, Pipeline) else "[]": m for m in models}
-    if len(fronts) > 1:
-        raise TypeError(f"models that are compared share their features: expected the same steps in all, got {', '.join(fronts)}")
-    model = next(iter(fronts.values()), None)
-    return model.front.fresh() if isinstance(model, Pipeline) else None
-
-
 def bare(model: Learner | Pipeline) -> Learner:
     """Return the learner; features of several learners are made once, from the options of the source."""
     if isinstance(model, Pipeline):
@@ -208,16 +177,6 @@ def one_task(learners: Sequence[Learner]) -> None:
     tasks = {m.task for m in learners}
     if len(tasks) > 1:
         raise ValueError(f"these learners cannot be compared on one stream, they are for {' and '.join(sorted(tasks))}")
-
-
-def distinct_titles(learners: Sequence[Learner]) -> list[str]:
-    """Return a different name for each."""
-    titles = [titled(m) for m in learners]
-    count: dict[str, int] = {}
-    for i, title in enumerate(titles):
-        count[title] = count.get(title, 0) + 1
-        titles[i] = title if count[title] == 1 else f"{title} ({count[title]})"
-    return titles
 
 
 def task_of(opened: Stream) -> tuple[str, list[str]]:
@@ -296,8 +255,8 @@ class Plan:
         for run, result in done:
             result["skipped"] = opened.skipped.count
             if run.selection is not None:
-                result["features"] = run.selection.result(run.learner, opened.front)
-        data = about(opened, found, done[0][0])
+                result["features"] = run.selection.result(run.learner, run.front if run.apart else opened.front)
+        data = about(opened, found, next((run for run, _ in done if not run.apart), done[0][0]))
         real = done[0][0].learner.task == "regression"
         decides = "folds" if self.folds else "validation" if self.validation else "rmse" if real else "error"
         return Report(kind, data, [r for _, r in done], None, notes, self.sort or decides)
@@ -308,17 +267,21 @@ class Plan:
         if self.validation is not None:
             limit, self.rows = splits.training_part(opened, self.validation, limit)
         able = runs[0].learner.task != "one_class"
-        replay = None if self.regret is False or opened.reader.once or not able else splits.Replay(opened)
+        plain = [run for run in runs if run.front is None]
+        replay = None if self.regret is False or opened.reader.once or not able or not plain else splits.Replay(opened)
         found = run_pass(replay or opened, runs, limit=limit, strict=kind == "evaluate", watch=self.watch, stop=self.stop)
         results = [run.result() if run.failed is None else {} for run in runs]
         if found.stopped:
             found.notes.append(f"Interrupted after {plural(found.examples, 'example')}: all figures are of those.")
         elif self.regret and replay is None:
-            why = "standard input is read only once" if able else "without labels there is no fixed model to compare with"
+            why = "without labels there is no fixed model to compare with"
+            why = why if not able else "standard input is read only once" if opened.reader.once else OWN
             found.notes.append(f"Regret was left out: {why}.")
         elif replay is not None and (self.regret or quick(replay, runs)):
             try:
                 self.add_regret(replay, runs, results, limit)
+                if len(plain) < len(runs):
+                    found.notes.append(f"Regret was left out for learners with maps of their own: {OWN}.")
             except Stopped:
                 found.notes.append("Regret was left out: its search was interrupted.")
         elif replay is not None:
@@ -340,13 +303,13 @@ class Plan:
     def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]]) -> None:
         """Add what is found on rows that are not learned from."""
         going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
-        learners = [run.learner for run, _ in going]
+        scored = [run for run, _ in going]
         if self.holdout is not None:
             other = stream(self.holdout, **self.source)
-            for (_, result), figures in zip(going, splits.scored(learners, other, opened.front), strict=True):
+            for (_, result), figures in zip(going, splits.scored(scored, other, opened.front), strict=True):
                 result["holdout"] = figures
         if self.validation is not None:
-            rest = splits.scored(learners, opened, opened.front, skip=going[0][1]["examples"], last=self.rows)
+            rest = splits.scored(scored, opened, opened.front, skip=going[0][1]["examples"], last=self.rows)
             for (_, result), figures in zip(going, rest, strict=True):
                 result["validation"] = figures
         if self.folds is not None:
@@ -373,10 +336,11 @@ def quick(replay: splits.Replay, runs: Sequence[Run]) -> bool:
 def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
     """Return what a report says about the data."""
     m = run.learner._m
+    width = run.width if run.apart else m.features.size - m.features.bias
     return {
         **opened.about(),
         "examples": found.examples,
-        "features": m.features.size - m.features.bias - (opened.reader.least or 0),  # numbered from 1, there is no feature 0
+        "features": width - (opened.reader.least or 0),  # numbered from 1, there is no feature 0
         "classes": None if m.labels is None else len(m.labels),
         "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
         "seconds_reading": found.reading,
@@ -397,7 +361,11 @@ def add_regret(
     watch: Callable[[int, float, float], None] | None = None,
 ) -> None:
     """Put the regret of every learner into its result: the best fixed models are found together, by passes over the rows."""
-    going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None and not run.is_pool]
+    going = [
+        (run, result)
+        for run, result in zip(runs, results, strict=True)
+        if run.failed is None and run.front is None and not run.is_pool
+    ]
     if not going:
         return
     first = going[0][0].learner

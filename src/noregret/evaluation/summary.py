@@ -118,7 +118,7 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         return lambda learner: amount(figure(learner, name, loss))
 
     shares = any(learner["error"] is not None for learner in learners)
-    kept = len(learners) > 1 and any(learner["support_vectors"] is not None for learner in learners)
+    kept = len(learners) > 1 and any(learner["support_vectors"] is not None or learner.get("maps") for learner in learners)
 
     def rest(name: str, head: str) -> Column:
         form = percent if shares else amount
@@ -315,7 +315,7 @@ def swept(learners: Sequence[Learner]) -> Sweep | None:
     numeric = [
         name for name, found in varying.items() if all(isinstance(v, int | float) and not isinstance(v, bool) for v in found)
     ]
-    if not numeric or len({learner["model"] for learner in learners}) > 1:
+    if not numeric or len({(learner["model"], *(learner.get("maps") or [])) for learner in learners}) > 1:
         return None
     axis = max(numeric, key=lambda name: len(set(varying[name])))
     lines: dict[str, list[tuple[float, Learner]]] = {}

@@ -18,8 +18,10 @@ from ..core.model_file import load
 from ..streams.stream import Stream, cut, stream, taken
 from ..tasks.classification import Classifier
 from ..transforms.pipeline import Pipeline
+from .naming import made
 from .run import suited
-from .study import made, started
+from .sharing import opening
+from .study import started
 
 Model = Learner | Pipeline
 Watch = Callable[[int, Stream, Model], None]
@@ -73,15 +75,17 @@ def train(
         chosen = started(opened)[0]
     else:
         chosen = load(path) if going_on else made(model)
-        opened = stream(source, y, **opening(chosen, options))
+        opened = stream(source, y, **options_for(chosen, options))
+        if isinstance(chosen, Pipeline) and opened.front is not None and "front" not in opening(chosen):
+            chosen.adopt(opened.front)
     job = Job(chosen, opened, path, going_on)
     return job.run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
 
 
-def opening(model: Model, options: dict[str, Any]) -> dict[str, Any]:
+def options_for(model: Model, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that open a stream for a model: its own features where it has learned some."""
     if isinstance(model, Pipeline):
-        return {**options, "front": model.front}
+        return {**options, **opening(model)}
     m = model.__dict__.get("_m")
     if m is not None and isinstance(m.features, Hashed):
         if options.get("hash_bits") not in (None, m.features.bits):
@@ -199,7 +203,7 @@ def answer(source: Any, model: Model, *, reject: float | None = None, **options:
 
     With `reject`, a second-order learner answers None where it is less sure than that (see `predict` of AROW).
     """
-    opened = stream(source, **opening(model, options))
+    opened = stream(source, **options_for(model, options))
     front = model.front if isinstance(model, Pipeline) else None
     learner = model.learner if isinstance(model, Pipeline) else model
     m = learner._model()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
 from ..core.labels import some
 from ..transforms.front import Front
+from ..transforms.maps import Map
 from ..transforms.scale import Normalize, Scale
 from ..transforms.table import Table
 from .source import STDIN, expand, is_regular, open_bytes
@@ -94,6 +95,7 @@ def stream(
     *,
     format: str | None = None,  # noqa: A002
     front: Front | None = None,
+    maps: Sequence[Map] = (),
     hash_bits: int | None = None,
     scale: bool = False,
     normalize: str | None = None,
@@ -111,7 +113,8 @@ def stream(
 
     For tables: `target`, `weight`, `id` and `time` name columns; `numeric`, `categorical`, `text` and `ignore` say what the others
     are (by default numbers are numeric and text is a category), `cross` adds products of columns, `ngrams` runs of words.
-    `hash_bits` folds features into 2^hash_bits places, `scale` standardises them as they come, `normalize` brings rows to length 1.
+    `hash_bits` folds features into 2^hash_bits places, `scale` standardises them as they come, `normalize` brings rows to length
+    1; a `front` given does all of this instead. `maps` (RandomFourier, ...) come after it.
 
     >>> import noregret as nr
     >>> opened = nr.stream("synthetic:sea?n=10000")
@@ -119,7 +122,7 @@ def stream(
     [4096, 4096, 1808]
     """
     if isinstance(source, Stream):
-        return source
+        return Stream(source.reader, followed(source.front, maps)) if maps else source
     if unknown := set(roles) - set(ROLES):
         raise TypeError(f"stream() has no option {sorted(unknown)[0]!r}; for tables there are {', '.join(ROLES)}")
     if on_bad not in ("stop", "skip"):
@@ -131,9 +134,17 @@ def stream(
         raise ValueError(f"{reader.name} is {reader.kind}, which has no named columns: {sorted(given)[0]!r} is for tables")
     if front is None:
         table = Table(**given, hash_bits=hash_bits) if tabular else None
-        maps = (*([Scale()] if scale else []), *([Normalize(normalize)] if normalize else []))
+        maps = (*([Scale()] if scale else []), *([Normalize(normalize)] if normalize else []), *maps)
         front = Front(table, maps) if table is not None or maps else None
+    elif maps:
+        front = followed(front, maps)
     return Stream(reader, front)
+
+
+def followed(front: Front | None, maps: Sequence[Map]) -> Front:
+    """Return a new front, with more maps after its own."""
+    begun = Front() if front is None else front.fresh()
+    return Front(begun.table, [*begun.maps, *maps])
 
 
 TABLES = ("csv", "tsv", "jsonl", "parquet", "arff", "frame", "records")

@@ -141,6 +141,11 @@ class Draws:
         self.kept = np.empty((0, size))
         self.count = 0
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the draws kept, and of the places of coordinates among them."""
+        return self.place.nbytes + self.kept.nbytes
+
     def ready(self, features: np.ndarray, width: int, all_: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return places and rows with the draws of these coordinates: of all, or of as many as are kept for sparse rows."""
         with _drawing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,6 +101,12 @@ class Front:
         size = max(1, ROOM // stored if stored else rows.n)
         return [(a, min(a + size, rows.n)) for a in range(0, max(rows.n, 1), size)]
 
+    def in_pieces(self, data: Any, learn: bool) -> Iterator[tuple[int, int, Rows]]:
+        """Yield runs of rows from a to b with their features, one after the other."""
+        rows = self.scaled(data, learn)
+        for a, b in self.pieces(rows):
+            yield a, b, self.mapped(rows.cut(a, b), learn)
+
     def _numbered(self, data: Any, learn: bool) -> tuple[Rows, np.ndarray | None]:
         """Return rows of numbered features, before the maps; and of a table, which entries are made of numbers."""
         if isinstance(data, Rows):
@@ -108,7 +114,7 @@ class Front:
                 raise ValueError(f"X has {data.width} features, expected {self.width} as before")
             if learn and data.layout == "dense":
                 self.width = data.width
-            return data, None
+            return data.packed(), None
         if self.table is None:
             raise TypeError(f"expected rows of numbers, got {about(data)}: a Table makes features of named columns")
         return self.table.encoded(data, learn)
@@ -147,6 +153,11 @@ class Front:
     def outputs(self) -> int | None:
         """Features that go out where a map makes its own; None where they are those of the table or the rows."""
         return next((m.outputs for m in reversed(self.maps) if isinstance(m, FeatureMap)), None)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the maps keep."""
+        return sum(m.nbytes for m in self.maps)
 
     @property
     def names(self) -> list[str] | None:

@@ -174,6 +174,11 @@ class Nystroem(FeatureMap):
         return int(self.B if self.rank is None else self.rank)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the landmarks and of the factor, with the room for those to come."""
+        return sum(a.nbytes for a in self._landmarks) + (0 if self._turn is None else self._turn.nbytes)
+
+    @property
     def landmarks(self) -> int:
         """Landmarks found so far."""
         return int(self._landmarks.sizes[0])

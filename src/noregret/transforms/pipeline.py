@@ -87,9 +87,8 @@ class Pipeline:
             raise ValueError(f"expected the features of {front.table!r}, found a learner of {m.features.kind}")
         if m is not None:
             front.entitle(m.features)
-        table = [] if front.table is None else [front.table.fresh()]
-        made = cls([*table, *(m.fresh() for m in front.maps), learner])
-        made._front = front
+        made = cls([learner])
+        made.adopt(front)
         return made
 
     @property
@@ -105,6 +104,12 @@ class Pipeline:
             table = self.steps[0].fresh() if isinstance(self.steps[0], Table) else None
             self._front = Front(table, [s.fresh() for s in self.steps[:-1] if isinstance(s, Map)])
         return self._front
+
+    def adopt(self, front: Front) -> None:
+        """Take over a front with its settings: that of a source, which has its columns and the options they were given."""
+        table = [] if front.table is None else [front.table.fresh()]
+        self.steps = [*table, *(m.fresh() for m in front.maps), self.learner]
+        self._front = front
 
     # ---- rows ----------------------------------------------------------------------------------------------------------
     def _data(self, X: Any) -> Any:
@@ -258,8 +263,7 @@ class Pipeline:
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores of rows; nothing changes."""
         self._model()
-        rows, front = self.front.scaled(self._data(X), False), self.front
-        found = [self.learner._score_rows(front.mapped(rows.cut(a, b), False)) for a, b in front.pieces(rows)]
+        found = [self.learner._score_rows(rows) for _, _, rows in self.front.in_pieces(self._data(X), False)]
         return np.concatenate(found) if len(found) > 1 else found[0]
 
     def predict(self, X: Any) -> np.ndarray:

@@ -169,6 +169,11 @@ class RandomFourier(FeatureMap):
         return self._draws.size * (2 if self.form == "paired" else 1)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the weights and angles drawn."""
+        return self._draws.nbytes + sum(a.nbytes for a in (self._omega, self._b) if a is not None)
+
+    @property
     def _scale(self) -> float:
         """What makes weights for this gamma of those for a scale of 1."""
         gamma = float(self.kernel.gamma)
@@ -355,6 +360,11 @@ class RandomBinning(FeatureMap):
     def stored(self) -> int:
         """Numbers stored in a row that goes out."""
         return self._draws.size // 2
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the widths and shifts drawn."""
+        return self._draws.nbytes
 
     def rows(self, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:
         """Return the features of rows; nothing is learned."""

@@ -153,6 +153,11 @@ class Scale(Step):
         wider[:, :have] = self._stats
         return wider
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the statistics."""
+        return self._stats.nbytes
+
     def mark(self, rows: Rows) -> Touched:
         """Return the statistics these rows would change."""
         have = self._stats.shape[1]

@@ -30,6 +30,11 @@ class Step:
         type(self).__init__(self, **{**known, **params})
         return self
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept between rows."""
+        return 0
+
     def fresh(self) -> Self:
         """Return one with the same settings that has learned nothing."""
         return type(self)(**copy.deepcopy(self.get_params()))
