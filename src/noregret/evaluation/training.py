@@ -19,7 +19,7 @@ from ..streams.stream import Stream, cut, stream, taken
 from ..tasks.classification import Classifier
 from ..transforms.pipeline import Pipeline
 from .run import suited
-from .study import made, started
+from .study import made, started, with_task
 
 Model = Learner | Pipeline
 Watch = Callable[[int, Stream, Model], None]
@@ -82,6 +82,7 @@ def opening(model: Model, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that open a stream for a model: its own features where it has learned some."""
     if isinstance(model, Pipeline):
         return {**options, "front": model.front}
+    options = with_task(options, [model])
     m = model.__dict__.get("_m")
     if m is not None and isinstance(m.features, Hashed):
         if options.get("hash_bits") not in (None, m.features.bits):

@@ -1,4 +1,4 @@
-"""The columns of a table that are no features: targets, weights, ids and times."""
+"""The columns of a table that are no features: targets, weights, ids, times and tasks."""
 
 from __future__ import annotations
 
@@ -34,6 +34,21 @@ def pulled(table: Table, record: Any, learn: bool) -> dict[str, Any]:
         "ids": None if ids is None else np.array(ids.to_pylist(), object),
         "times": None if times is None else moments(str(table.time), times),
     }
+
+
+def tasks(name: str, data: Any) -> np.ndarray:
+    """Return the task of each row of a record batch, or of a list of dicts, as text."""
+    if isinstance(data, list):
+        values = [x.get(name) for x in data]
+    else:
+        fields = fields_of(data)
+        parts = [array.to_pylist() for known, array in fields if known == name]  # texts and numbers of JSON are apart
+        if not parts:
+            raise ValueError(unknown([name], [n for n, _ in fields]))
+        values = [next((v for v in cells if v is not None), None) for cells in zip(*parts, strict=True)]
+    missing = np.array([v is None or v != v or v == "" for v in values], bool)
+    refuse_missing(name, missing, "expected the task to which it belongs")
+    return np.array([str(v) for v in values], object)
 
 
 def refuse_missing(name: str, missing: np.ndarray, what: str) -> None:
