@@ -181,9 +181,7 @@ def with_task(options: Mapping[str, Any], models: Sequence[Any]) -> dict[str, An
     """Return the options of a source, with the column of tasks that a learner names."""
     named = [column for m in models if (column := getattr(m, "task_column", None)) is not None]
     if len(set(named)) > 1:
-        raise ValueError(
-            f"learners that are compared read one column of tasks, got task_column={' and '.join(map(repr, set(named)))}"
-        )
+        raise ValueError(f"learners that are compared read one column of tasks, got task_column={sorted(set(named))}")
     return {**options, "task": named[0]} if named and options.get("task") is None else dict(options)
 
 

@@ -141,7 +141,7 @@ class Told(NamedTuple):
 def checked(tasks: Any, n: int) -> np.ndarray:
     """Return the task of each of n rows, all of them values that can be looked up."""
     if tasks is None:
-        raise ValueError(f"tasks must be one value, or one for each of the {n} rows; got none. Give tasks=, or name a task_column.")
+        raise ValueError("every row belongs to a task, got none: give tasks=, or task_column= (--task-column) for tables and dicts")
     given = [tasks] * n if isinstance(tasks, str) or not isinstance(tasks, (Sequence, np.ndarray)) else list(tasks)
     if len(given) != n:
         raise ValueError(f"tasks must be one value, or one for each of the {n} rows; got {len(given)}")
@@ -170,6 +170,10 @@ class ManyTasks(Base):
                 raise ValueError(f"row {lacking} has no {column!r}, which names its task: put it into the dict, or give tasks=")
             tasks = [x[column] for x in X] if tasks is None else tasks
             X = [{k: v for k, v in x.items() if k != column} for x in X]
+        elif column is not None and column in (inputs.column_names(X) or ()):
+            arrow, rest = hasattr(X, "column_names"), [name for name in inputs.column_names(X) or () if name != column]
+            cells = X.column(column).to_pylist() if arrow else X[column].to_list()
+            X, tasks = X.select(rest) if arrow else X[rest], cells if tasks is None else tasks
         return X, checked(tasks, X.shape[0] if hasattr(X, "shape") else len(X))
 
     def _whole(self, X: Any) -> tuple[Rows, Features | None]:

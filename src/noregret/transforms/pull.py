@@ -48,7 +48,7 @@ def tasks(name: str, data: Any) -> np.ndarray:
         values = [next((v for v in cells if v is not None), None) for cells in zip(*parts, strict=True)]
     missing = np.array([v is None or v != v or v == "" for v in values], bool)
     refuse_missing(name, missing, "expected the task to which it belongs")
-    return np.array([str(v) for v in values], object)
+    return np.array([str(int(v) if isinstance(v, float) and v.is_integer() else v) for v in values], object)
 
 
 def refuse_missing(name: str, missing: np.ndarray, what: str) -> None:
