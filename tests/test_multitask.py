@@ -126,9 +126,8 @@ def test_new_parameters_act_at_once(variant):
     m = nr.MultiTaskRegressor(variant=variant, lambda_=0.01, gamma=4.0).partial_fit(X, y, tasks)
     m.set_params(lambda_=0.2)
     t, G = m._m.state.w.w.t[0], m._m.state.w.w.G.reshape(-1, 3)[:6]
-    soft = (
-        np.sign(G) * np.maximum(0.0, np.abs(G / t) - 0.2 * (1.0 if variant == "individual" else 0.5)) if variant != "all" else G / t
-    )
+    threshold = {"individual": 0.2, "all": 0.0, "both": 0.2 * 0.5}[variant]
+    soft = np.sign(G) * np.maximum(0.0, np.abs(G / t) - threshold)
     if variant != "individual":
         length = np.maximum(np.linalg.norm(soft, axis=1, keepdims=True), 1e-300)
         soft = np.maximum(0.0, 1.0 - 0.2 / length) * soft
@@ -364,9 +363,8 @@ def test_training_goes_on_where_it_stopped(table, tmp_path, form):
     path, X, y, users = table
     if form == "jsonl":
         path = tmp_path / "t.jsonl"
-        lines = (
-            {"user": int(u), **{f"x{j}": v for j, v in enumerate(x)}, "y": t} for u, x, t in zip(users, X.tolist(), y, strict=True)
-        )
+        cells = [{f"x{j}": v for j, v in enumerate(x)} for x in X.tolist()]
+        lines = ({"user": int(u), **x, "y": t} for u, x, t in zip(users, cells, y.tolist(), strict=True))
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     whole = nr.train(path, nr.MultiTask(task_column="user"), target="y", save=tmp_path / "whole")
     nr.train(path, nr.MultiTask(task_column="user"), target="y", save=tmp_path / "part", stop=lambda: True)
@@ -378,7 +376,7 @@ def test_training_goes_on_where_it_stopped(table, tmp_path, form):
 
 
 def test_the_commands(table, tmp_path):
-    path, X, _y, users = table
+    path, X, _, users = table
     given = ("--target", "y", "--model", "multitask", "--task-column", "user", "--variant", "both", "--quiet")
     report = json.loads(command("evaluate", path, *given, "--json").output)
     assert {t["task"] for t in report["tasks"]} == {"007", "7", "8"}
@@ -399,7 +397,8 @@ def test_the_commands(table, tmp_path):
         (("--model", "pa1", "--task-column", "user"), "it is one of multitask, multitask_regressor"),
     ):
         failed = command("evaluate", path, "--target", "y", *wrong, "--quiet")
-        assert failed.exit_code in (1, 2) and match in failed.output, failed.output
+        assert failed.exit_code in (1, 2)
+        assert match in failed.output
 
 
 def test_rows_without_a_task_are_bad_rows(tmp_path):
