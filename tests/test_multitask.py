@@ -346,7 +346,7 @@ def test_a_study_of_a_table_by_task(table):
     assert sum(t["error"] * t["examples"] for t in late["tasks"]) == pytest.approx(late["mistakes"])
 
 
-def test_learners_that_are_compared_do_not_see_the_column(table):
+def test_learners_that_are_compared_do_not_see_the_column(table, tmp_path):
     path, *_ = table
     report = nr.compare(path, ["multitask:task_column=user", "rda"], target="y", permutations=2)
     assert report.data["features"] == 6
@@ -354,7 +354,9 @@ def test_learners_that_are_compared_do_not_see_the_column(table):
         nr.compare(path, ["multitask:task_column=user", "multitask:task_column=x0"], target="y")
     swept = nr.sweep(path, "multitask:task_column=user", target="y", lambda_=[0.001, 1.0], folds=2)
     assert [m["params"]["lambda_"] for m in swept.learners] == [0.001, 1.0]
-    held = nr.evaluate(path, "multitask:task_column=user", target="y", limit=50, holdout=path)
+    other = tmp_path / "other.csv"
+    other.write_text(path.read_text().replace("\n007,", "\nsomebody new,"))
+    held = nr.evaluate(path, "multitask:task_column=user", target="y", holdout=other)
     assert held.learners[0]["holdout"]["examples"] == 200
 
 

@@ -257,7 +257,7 @@ class MultiTaskRegressor(ManyTasks, Regressor):
     >>> import noregret as nr
     >>> m = nr.MultiTaskRegressor(gamma=5, lambda_=0.01)
     >>> m = m.partial_fit([[1, 0], [0, 1]] * 200, [1, 2] * 200, ["a", "b"] * 200)
-    >>> m.predict([[1, 0], [0, 1]], ["a", "b"]).round(1).tolist()
+    >>> m.predict([[1, 0], [0, 1]], ["a", "b"]).round().tolist()
     [1.0, 2.0]
     """
 

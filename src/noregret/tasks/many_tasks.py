@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -97,11 +98,11 @@ class TaskModel(Model):
 
     def numbered(self, tasks: Any) -> np.ndarray:
         """Return the number of the task of each row, -1 for one that is not known."""
-        return np.array([self.tasks.get(v, -1) for v in tasks], np.int64)
+        return np.fromiter(map(self.tasks.get, tasks, repeat(-1)), np.int64, len(tasks))
 
     def meet(self, tasks: Iterable[Any]) -> None:
         """Make room for tasks that are new."""
-        for v in tasks:
+        for v in dict.fromkeys(tasks):
             self.tasks.setdefault(v, len(self.tasks))
         self.resize(**{"class": max(len(self.tasks), 1)})
 
@@ -142,16 +143,20 @@ def checked(tasks: Any, n: int) -> np.ndarray:
     """Return the task of each of n rows, all of them values that can be looked up."""
     if tasks is None:
         raise ValueError("every row belongs to a task, got none: give tasks=, or task_column= (--task-column) for tables and dicts")
-    given = [tasks] * n if isinstance(tasks, str) or not isinstance(tasks, (Sequence, np.ndarray)) else list(tasks)
+    if isinstance(tasks, str) or not isinstance(tasks, (Sequence, np.ndarray)):
+        given = [tasks] * n
+    else:
+        given = tasks.tolist() if isinstance(tasks, np.ndarray) else list(tasks)
     if len(given) != n:
         raise ValueError(f"tasks must be one value, or one for each of the {n} rows; got {len(given)}")
-    out = np.empty(n, object)
-    for i, v in enumerate(given):
-        v = v.item() if isinstance(v, np.generic) else v
-        if v is None or v != v or not hashes(v):
-            raise ValueError(f"the task of row {i} must be a value that can be looked up, got {v!r}")
-        out[i] = v
-    return out
+    try:
+        odd = [v for v in set(given) if v is None or v != v]
+    except TypeError:
+        odd = [v for v in given if not hashes(v)]
+    if odd:
+        row = next(i for i, v in enumerate(given) if v is odd[0])
+        raise ValueError(f"the task of row {row} must be a value that can be looked up, got {odd[0]!r}")
+    return np.fromiter((v.item() if isinstance(v, np.generic) else v for v in given), object, n)
 
 
 class ManyTasks(Base):

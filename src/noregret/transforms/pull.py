@@ -46,9 +46,11 @@ def tasks(name: str, data: Any) -> np.ndarray:
         if not parts:
             raise ValueError(unknown([name], [n for n, _ in fields]))
         values = [next((v for v in cells if v is not None), None) for cells in zip(*parts, strict=True)]
-    missing = np.array([v is None or v != v or v == "" for v in values], bool)
-    refuse_missing(name, missing, "expected the task to which it belongs")
-    return np.array([str(int(v) if isinstance(v, float) and v.is_integer() else v) for v in values], object)
+    lacking = {v for v in set(values) if v is None or v != v or v == ""}
+    if lacking:
+        refuse_missing(name, np.array([v in lacking for v in values]), "expected the task to which it belongs")
+    written = {v: str(int(v) if isinstance(v, float) and v.is_integer() else v) for v in set(values)}
+    return np.fromiter(map(written.__getitem__, values), object, len(values))
 
 
 def refuse_missing(name: str, missing: np.ndarray, what: str) -> None:
