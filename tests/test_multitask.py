@@ -342,6 +342,7 @@ def test_a_study_of_a_table_by_task(table):
     assert 0 < sum(plain.nonzeros_.values()) < m.coef_.size
     assert "007" in str(report)
     assert "error %" in str(report)
+    assert all(f"<tr><th>{u}</th><td>{len(v)}</td>" in report.to_html() for u, v in wrong.items())
     late = nr.evaluate(path, nr.MultiTask(task_column="user"), target="y", delay=3).learners[0]
     assert sum(t["error"] * t["examples"] for t in late["tasks"]) == pytest.approx(late["mistakes"])
 
