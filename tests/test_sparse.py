@@ -257,7 +257,7 @@ def test_compiled():
         np.testing.assert_allclose(m.intercept_, plain.intercept_, atol=1e-12, err_msg=repr(m))
         assert np.count_nonzero(m.coef_)
     tasks = np.arange(len(y)) % 2
-    m, plain = (nr.MultiTask(variant="both", loss="square", lambda_=0.02, gamma=5.0) for _ in range(2))
+    m, plain = (nr.MultiTaskRegressor(variant="both", loss="square", lambda_=0.02, gamma=5.0) for _ in range(2))
     with interpreted():
         plain.partial_fit(X, y, tasks, c)
     np.testing.assert_allclose(m.partial_fit(X, y, tasks, c).coef_, plain.coef_, atol=1e-12)
@@ -610,7 +610,7 @@ def test_compact_only_predicts(tmp_path):
 @pytest.mark.parametrize("variant", MULTITASK)
 def test_multitask_trace(variant):
     with interpreted():
-        m = nr.MultiTask(variant=variant, loss="square", lambda_=0.1, gamma=2, r=0.5, fit_intercept=False)
+        m = nr.MultiTaskRegressor(variant=variant, lambda_=0.1, gamma=2, r=0.5, fit_intercept=False)
         for (task, x, y), said in zip(TASKS, MULTITASK[variant].rounds(), strict=True):
             f = m.learn_many(np.array([x], float), [y], tasks=[task])
             np.testing.assert_allclose(f, said["score"], atol=2e-6)
@@ -652,13 +652,14 @@ def test_multitask_transcription(variant, loss, bias, monkeypatch):
     f, W, b = multitask(variant, X, y, task, c, loss, bias, **given)
     names = np.array(["first", "second", "third"])[task]
     with interpreted():
-        m = nr.MultiTask(variant=variant, loss=loss, fit_intercept=bias, **given)
+        kind = nr.MultiTask if loss in ("log", "hinge") else nr.MultiTaskRegressor
+        m = kind(variant=variant, loss=loss, fit_intercept=bias, **given)
         parts = [
             m.learn_many(csr_matrix(X[a:b]) if a % 2 else X[a:b], y[a:b], names[a:b], c[a:b])
             for a, b in ((0, 1), (1, 16), (16, 40))
         ]
         order = [m.tasks_.index(t) for t in ("first", "second", "third")]
-        again = m.decision_function(X, names)
+        again = (m.decision_function if kind is nr.MultiTask else m.predict)(X, names)
     np.testing.assert_allclose(np.concatenate(parts)[1:], f[1:], atol=1e-10)  # before the second label the sign is not known
     np.testing.assert_allclose(m.coef_[order].T, W, atol=1e-12)
     np.testing.assert_allclose(m.intercept_[order], b, atol=1e-12)

@@ -34,7 +34,7 @@ _NAMES = {
     "families.least_squares": "RLS",
     "families.mira": "MIRA",
     "families.multiplicative": "BalancedWinnow EG EGRegressor EGpm EGpmRegressor Winnow",
-    "families.multitask": "MultiTask",
+    "families.multitask": "MultiTask MultiTaskRegressor",
     "families.norma": "NORMA NORMANovelty NORMARegressor",
     "families.one_class": "PAUniclass",
     "families.passive_aggressive": "PA PA1 PA1Regressor PA2 PA2Regressor PARegressor",

@@ -7,7 +7,7 @@ import pkgutil
 from typing import Any
 
 from . import families
-from .core.learner import REGISTRY, Learner
+from .core.learner import APART, REGISTRY, Learner
 
 
 def load_all() -> dict[str, type[Learner]]:
@@ -15,6 +15,11 @@ def load_all() -> dict[str, type[Learner]]:
     for module in pkgutil.iter_modules(families.__path__):
         importlib.import_module(f"{families.__name__}.{module.name}")
     return REGISTRY
+
+
+def by_name() -> dict[str, type[Learner]]:
+    """Return all learners that a name stands for: those of the registry, and those that need to know the task of a row."""
+    return {**load_all(), **APART}
 
 
 def algorithms(task: str | None = None) -> list[str]:
@@ -27,6 +32,7 @@ def algorithms(task: str | None = None) -> list[str]:
 
 def learner(name: str, **params: Any) -> Learner:
     """Return a learner by registry name."""
-    if name not in REGISTRY and name not in load_all():
-        raise ValueError(f"no learner is called {name!r}; there are {', '.join(algorithms())}")
-    return REGISTRY[name](**params)
+    found = REGISTRY if name in REGISTRY else by_name()
+    if name not in found:
+        raise ValueError(f"no learner is called {name!r}; there are {', '.join(sorted(found))}")
+    return found[name](**params)

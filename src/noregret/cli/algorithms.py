@@ -55,9 +55,9 @@ def in_paragraphs(found: list[dict[str, Any]], width: int) -> str:
 
 def learners(task: str | None = None) -> list[dict[str, Any]]:
     """Return what the learners of a task, or all, say about themselves: by task, then by name."""
-    from ..registry import load_all
+    from ..registry import by_name
 
-    found = sorted(load_all().values(), key=lambda cls: (TASKS.index(cls.task), cls.name))
+    found = sorted(by_name().values(), key=lambda cls: (TASKS.index(cls.task), cls.name))
     return [
         {
             "name": cls.name,

@@ -14,9 +14,9 @@ from .plugins import plugin_option
 
 def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Return the names of learners that begin so."""
-    from ..registry import load_all
+    from ..registry import by_name
 
-    return [name for name in sorted(load_all()) if name.startswith(incomplete)]
+    return [name for name in sorted(by_name()) if name.startswith(incomplete)]
 
 
 @click.command("cite", cls=Command, short_help="Print the BibTeX entry of a learner.")
@@ -25,9 +25,9 @@ def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 @click.option("--json", "as_json", cls=Option, is_flag=True, help="Print JSON instead of the entry alone.")
 def command(name: str, as_json: bool) -> None:
     """Print the BibTeX entry of the paper behind the learner NAME."""
-    from ..registry import load_all
+    from ..registry import by_name
 
-    found = load_all()
+    found = by_name()
     if name not in found:
         raise click.UsageError(unknown(name, sorted(found)))
     key = found[name].cite

@@ -133,12 +133,14 @@ def weights(learner: Any, front: Any, m: Any, top: int) -> dict[str, Any]:
 
     names = naming(front, m)
     found = []
-    for k, label in enumerate(learner.classes_.tolist() if len(coef) > 1 else [None]):
+    tasks = learner.tasks_ if learner.tasked else None
+    for k, label in enumerate(tasks or (learner.classes_.tolist() if len(coef) > 1 else [None])):
         best = [int(j) for j in np.argsort(-np.abs(coef[k]), kind="stable")[:top] if coef[k, j] != 0.0]
         rows = [{"feature": names(j), "weight": float(coef[k, j])} for j in best]
         if sure is not None:
             rows = [{**row, "confidence": float(sure[k, j])} for row, j in zip(rows, best, strict=True)]
-        found.append({"class": label, "intercept": float(intercept[k]), "top": rows})
+        whose = {"class": label} if tasks is None else {"class": None, "task": label}
+        found.append({**whose, "intercept": float(intercept[k]), "top": rows})
     return {"nonzeros": int(np.count_nonzero(coef)), "weights": found}
 
 
@@ -228,6 +230,7 @@ def weight_tables(groups: list[dict[str, Any]] | None, classes: list[Any] | None
         rows += [["(constant)", amount(group["intercept"])]] if group["intercept"] else []
         label = classes[1] if classes is not None and group["class"] is None and len(classes) == 2 else group["class"]
         head = ["feature", "weight" if label is None else f"weight for {shortened(printable(str(label)), 20)}"]
+        head[1] += f", task {shortened(printable(str(group['task'])), 20)}" if "task" in group else ""
         if any("confidence" in row for row in group["top"]):
             head.append("confidence")
             rows = [[*row, amount(said.get("confidence"))] for row, said in zip(rows, [*group["top"], {}], strict=False)]

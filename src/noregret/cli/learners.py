@@ -55,9 +55,9 @@ class LearnerName(ParamType):
 
 def known() -> dict[str, Any]:
     """Return the learners by name."""
-    from ..registry import load_all
+    from ..registry import by_name
 
-    return load_all()
+    return by_name()
 
 
 def class_of(spec: str) -> Any:

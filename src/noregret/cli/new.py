@@ -144,11 +144,11 @@ def check(name: str) -> None:
     """Refuse names that cannot be those of a learner and of a module."""
     from importlib.util import find_spec
 
-    from ..registry import load_all
+    from ..registry import by_name
 
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise click.UsageError(f"a learner is called by small letters, digits and _, such as my_learner; got {name!r}")
-    if name in load_all():
+    if name in by_name():
         raise click.UsageError(f"there is a learner called {name} already: choose another name")
     if not Path(f"{name}.py").exists() and find_spec(name) is not None:
         raise click.UsageError(f"there is a Python module called {name} already: choose another name")

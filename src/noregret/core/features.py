@@ -357,7 +357,7 @@ def replaced(rows: Rows, places: Sequence[np.ndarray]) -> Rows:
     mask = X != 0.0
     indptr = np.zeros(len(X) + 1, np.int64)
     np.cumsum(mask.sum(1), out=indptr[1:])
-    return Rows("csr", (indptr, np.broadcast_to(at, X.shape)[mask], X[mask]), rows.n, rows.width)
+    return rows._replace(layout="csr", arrays=(indptr, np.broadcast_to(at, X.shape)[mask], X[mask]), names=None)
 
 
 Features = Columns | Numbers | Names | Hashed | Anything

@@ -26,24 +26,26 @@ class Rows(NamedTuple):
     n: int
     width: int
     names: list[str] | None = None  # of the columns, where the input had any
+    tasks: np.ndarray | None = None  # to which each row belongs, where there are several
 
     def cut(self, a: int, b: int) -> Rows:
         """Return rows a to b."""
         if a == 0 and b == self.n:
             return self
         arrays = (self.arrays[0][a:b],) if self.layout == "dense" else (self.arrays[0][a : b + 1], *self.arrays[1:])
-        return self._replace(arrays=arrays, n=b - a)
+        return self._replace(arrays=arrays, n=b - a, tasks=None if self.tasks is None else self.tasks[a:b])
 
     def take(self, order: np.ndarray) -> Rows:
         """Return the rows in another order."""
+        tasks = None if self.tasks is None else self.tasks[order]
         if self.layout == "dense":
-            return self._replace(arrays=(self.arrays[0][order],), n=len(order))
+            return self._replace(arrays=(self.arrays[0][order],), n=len(order), tasks=tasks)
         indptr, indices, data = self.arrays
         sizes = np.diff(indptr)[order]
         start = np.zeros(len(order) + 1, np.int64)
         np.cumsum(sizes, out=start[1:])
         at = np.arange(start[-1]) + np.repeat(indptr[:-1][order] - start[:-1], sizes)
-        return self._replace(arrays=(start, indices[at], data[at]), n=len(order))
+        return self._replace(arrays=(start, indices[at], data[at]), n=len(order), tasks=tasks)
 
     def packed(self) -> Rows:
         """Return the rows without what their arrays hold of others, from which they were cut."""

@@ -24,6 +24,7 @@ from .state import Need, needs_of
 from .supports import Supports
 
 REGISTRY: dict[str, type[Learner]] = {}
+APART: dict[str, type[Learner]] = {}  # those that rows and labels alone do not suffice for: they are found by name, and not listed
 TEXTS = ("step", "score_row", "share", "shares", "start", "arrange", "policy")  # attributes that are plain functions, not methods
 
 
@@ -74,6 +75,8 @@ class Learner(Supports):
     by_kernel: ClassVar[bool] = False  # whether it is nothing without a kernel
     policy: ClassVar[Callable[..., Any] | None] = None  # (p, given) -> its own budget, where `budget=` is not free
     by_rows: ClassVar[bool] = False  # a row per class also when there are two
+    tasked: ClassVar[bool] = False  # whether every row belongs to one of several tasks
+    model_class: ClassVar[Any] = Model
     nonnegative: ClassVar[bool] = False  # whether features below 0 are refused
     oriented: ClassVar[bool] = False  # whether it matters which of two classes is the positive one
     grows: ClassVar[bool] = False  # whether memory grows with the updates, and not with the features alone
@@ -137,7 +140,7 @@ class Learner(Supports):
 
         __init__.__signature__ = inspect.Signature([self, *seen])  # type: ignore[attr-defined]
         cls.__init__ = __init__  # type: ignore[method-assign]
-        REGISTRY[cls.name] = cls
+        (APART if cls.tasked else REGISTRY)[cls.name] = cls
 
     # ---- input -------------------------------------------------------------------------------------------------------
     def _named(self, X: Any) -> bool:
@@ -227,7 +230,7 @@ class Learner(Supports):
 
     def _begin(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Model:
         """Return a new model with these tables."""
-        m = Model(self, features or self._features(rows), labels, rows is None or rows.layout == "csr")
+        m: Model = self.model_class(self, features or self._features(rows), labels, rows is None or rows.layout == "csr")
         if rows is not None and features is None:
             m.features.check(rows, type(self).__name__)
         return m

@@ -34,6 +34,7 @@ def merge(mine: Learner, other: Learner) -> None:
     a, b = copy.deepcopy(mine._m), copy.deepcopy(other._m)
     places = unite_features(a, b)
     classes = unite_labels(a, b)
+    columns = unite_tasks(a, b) if mine.tasked else classes
     settle(a.state)
     settle(b.state)
     n, k = int(a.tally[EXAMPLES]), int(b.tally[EXAMPLES])
@@ -41,7 +42,7 @@ def merge(mine: Learner, other: Learner) -> None:
     def join(slot: Slot, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if slot.scratch or slot.merge == "keep":
             return x
-        theirs = aligned(slot, y, a.dims, b.dims, places, classes)
+        theirs = aligned(slot, y, a.dims, b.dims, places, columns)
         if slot.merge == "sum":
             return (x + theirs).astype(x.dtype)
         return ((n * x.astype(np.float64) + k * theirs) / max(n + k, 1)).astype(x.dtype)
@@ -83,6 +84,8 @@ def unite_labels(a: Model, b: Model) -> list[int] | None:
     if mine is None or theirs is None:
         return None
     mine.extend(mine.missing(theirs.values))
+    if a.learner.tasked and len(mine) > 2:
+        raise ValueError(f"cannot merge: all tasks share two labels, found {mine.values}")
     if len(mine) > 2 or b.many:
         for m in (a, b):
             if not m.many:
@@ -91,6 +94,12 @@ def unite_labels(a: Model, b: Model) -> list[int] | None:
     elif mine.index.get(theirs.values[theirs.positive], mine.positive) != mine.positive:
         flip(b)
     return [mine.index[v] for v in theirs.values]
+
+
+def unite_tasks(a: Any, b: Any) -> list[int]:
+    """Give a every task of b; return the number in a of each task of b."""
+    a.meet(list(b.tasks))
+    return [a.tasks[v] for v in b.tasks]
 
 
 def flip(m: Model) -> None:

@@ -27,7 +27,7 @@ from .basis import described
 from .expansion import Expansion
 from .features import Columns, Features, Hashed, Names, Numbers
 from .labels import Labels
-from .model import Dims, Model
+from .model import Dims
 from .params import Choice, resolve
 from .rounds import SEEN, TIE
 from .sparse import Spared
@@ -158,13 +158,14 @@ def learner_class(name: str) -> Any:
     """Return the learner that is registered under a name."""
     from .learner import REGISTRY
 
-    if name not in REGISTRY:
-        from ..registry import load_all
+    if name in REGISTRY:
+        return REGISTRY[name]
+    from ..registry import by_name
 
-        load_all()
-    if name not in REGISTRY:
+    found = by_name()
+    if name not in found:
         raise ModelFileError(f"holds a {name!r}, a learner not known here: import the module that defines it first")
-    return REGISTRY[name]
+    return found[name]
 
 
 def in_front(learner: Any) -> Any:
@@ -239,6 +240,8 @@ def pack(learner: Learner) -> tuple[dict[str, Any], Tensors]:
         "dims": {k: int(n) for k, n in m.dims.items()},
         "sparse": getattr(m, "sparse", False),
     }
+    if cls.tasked:
+        meta["model"]["tasks"] = [encode(v, f"task {v!r}", {}) for v in m.tasks]
     given = options(m.given, "parameter", parts)  # those in force: the learner's attributes may have been set since
     meta["model"]["given"] = {k: v for k, v in given.items() if json.dumps(v) != json.dumps(params[k])}
     tensors |= names_of(m.features)
@@ -379,7 +382,9 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     expect(all(type(n) is int and n >= 0 for n in dims.values()), "sizes", dims)
     expect(dims["feature"] >= max(features.size, 1), f"room for {features.size} features", dims["feature"])
     expect((labels is not None) == (cls.task == "classification"), f"labels as {cls.task} has them", said["labels"])
-    rows = max(len(labels), 1) if labels is not None and many else 1
+    tasks = tasks_of(said["tasks"]) if cls.tasked else {}
+    expect(not (cls.tasked and many), "one score for each row", many)
+    rows = max(len(tasks), 1) if cls.tasked else max(len(labels), 1) if labels is not None and many else 1
     expect(type(many) is bool and dims["class"] == rows, f"{rows} rows of weights", dims["class"])
 
     in_force = cls(**{**params, **{k: decode(v, parts) for k, v in said["given"].items()}})
@@ -401,7 +406,9 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
         expect(tensors[at].dtype == dtype, f"{at} of {dtype}", tensors[at].dtype)
         expect(tensors[at].shape == slot.shape(dims), f"{at} of shape {slot.shape(dims)}", tensors[at].shape)
 
-    m = Model(in_force, features, None, sparse)
+    m = cls.model_class(in_force, features, None, sparse)
+    if cls.tasked:
+        m.tasks = tasks
     expect(dims.keys() == m.dims.keys() and dims["two"] == 2, f"the sizes {sorted(m.dims)}", dims)
     expect(tally.dtype == m.tally.dtype and tally.shape == m.tally.shape, "a tally", tally)
     most = rows if many else 3
@@ -493,6 +500,15 @@ def labels_of(said: dict[str, Any] | None) -> Labels | None:
     labels.positive, labels.declared = int(said["positive"] == 1), bool(said["declared"])
     labels.refresh()
     return labels
+
+
+def tasks_of(said: Any) -> dict[Any, int]:
+    """Return the table of tasks."""
+    expect(isinstance(said, list), "a list of tasks", said)
+    values = decode(said, {})
+    found = {v: k for k, v in enumerate(values)}
+    expect(len(found) == len(values), "different tasks", values)
+    return found
 
 
 def sound(w: Voted, dims: Dims) -> bool:

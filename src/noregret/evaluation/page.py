@@ -39,6 +39,7 @@ def page(report: Report) -> str:
         sweep(rows),
         regret(rows, chosen),
         pools(rows),
+        tasks(rows),
         features(rows),
         curves(report, rows),
         confusion(rows),
@@ -238,6 +239,19 @@ def regret_facts(found: dict[str, Any]) -> str:
         ("Along the curve", along),
     ]
     return "".join(f"<dt>{term}</dt><dd>{escape(str(told))}</dd>" for term, told in terms if told)
+
+
+def tasks(rows: Sequence[Learner]) -> str:
+    """Return the largest tasks of each learner of several."""
+    tables = []
+    for row in rows:
+        if row.get("tasks"):
+            names, lines = summary.task_rows(row)
+            head = "".join(f"<th>{escape(name)}</th>" for name in names)
+            cells = (f"<tr><th>{escape(task)}</th>{''.join(f'<td>{v}</td>' for v in rest)}</tr>" for task, *rest in lines)
+            table = f'<table class="figures"><thead><tr>{head}</tr></thead><tbody>{"".join(cells)}</tbody></table>'
+            tables.append(f"<h3>{escape(row['label'])}</h3>{table}")
+    return section("tasks", "Tasks: their rows, how they were answered, and the weights they use", *tables) if tables else ""
 
 
 def pools(rows: Sequence[Learner]) -> str:

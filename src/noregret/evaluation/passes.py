@@ -161,7 +161,8 @@ def joined(batches: Sequence[Batch]) -> Batch:
         start = np.concatenate([[0], np.cumsum(sizes)])
         inner = [(b.data.arrays[0][0], b.data.arrays[0][-1], b.data) for b in batches]
         arrays = (start, *(np.concatenate([rows.arrays[k][lo:hi] for lo, hi, rows in inner]) for k in (1, 2)))
-    rows = Rows(first.layout, arrays, sum(b.data.n for b in batches), width, first.names)
+    tasks = None if first.tasks is None else np.concatenate([b.data.tasks for b in batches])
+    rows = Rows(first.layout, arrays, sum(b.data.n for b in batches), width, first.names, tasks)
     c = None if all(b.c is None for b in batches) else np.concatenate([np.ones(b.data.n) if b.c is None else b.c for b in batches])
     return Batch(rows, together([b.y for b in batches]), c, None, None, batches[-1].position)
 

@@ -87,8 +87,9 @@ class Run:
         self.cumulative = np.zeros(2)  # of the loss and of its square
         self.points: list[dict[str, Any]] = []
         self.failed: Exception | None = None
+        self.by_task: dict[Any, np.ndarray] = {}  # rows of each task, and their mistakes or loss
         self.pending: deque[tuple[float, Batch]] = deque()
-        self.answered: list[tuple[Progress, Any]] = []  # rows not noted yet, with their weights
+        self.answered: list[tuple[Progress, Any, Any]] = []  # rows not noted yet, with their weights and tasks
         self.sampler: SelectiveSampler | None = None
         if settings.ask is not None:
             chooses: Any = learner
@@ -148,6 +149,7 @@ class Run:
         wrong = self._note(done, batch.c)
         hits = self.detector.add(wrong) if self.detector is not None else np.empty(0, np.int64)
         if len(hits) == 0 or before is None:
+            self._count(batch.data.tasks, wrong, batch.c)
             self.drifts += [self.examples + int(k) for k in hits]
             self.examples += n
             return cut(batch, n, n)
@@ -158,7 +160,9 @@ class Run:
             self.learner._m = model
         first = cut(batch, 0, k)
         assert self.detector is not None
-        self.detector.add(self._note(self._learn(first, stream), first.c))
+        wrong = self._note(self._learn(first, stream), first.c)
+        self._count(first.data.tasks, wrong, first.c)
+        self.detector.add(wrong)
         self.drifts.append(self.examples + k - 1)
         self.examples += k
         m = self.learner._m
@@ -196,6 +200,24 @@ class Run:
             a = b
         return np.concatenate(watched)
 
+    def _count(self, tasks: np.ndarray | None, cost: np.ndarray, c: np.ndarray | None) -> None:
+        """Add rows, weights and mistakes (or losses) to those of each task."""
+        if tasks is None or not self.learner.tasked:
+            return
+        weights = np.ones(len(cost)) if c is None else c
+        for task in dict.fromkeys(tasks.tolist()):
+            own = tasks == task
+            sums = np.array([own.sum(), weights[own].sum(), (weights * cost)[own].sum()])
+            self.by_task[task] = self.by_task.get(task, 0.0) + sums
+
+    def _tasks(self) -> list[dict[str, Any]]:
+        """Return what a report says of each task, in order of first appearance."""
+        cost, used = "error" if self.learner.task == "classification" else "loss", self.learner.nonzeros_
+        return [
+            {"task": task, "examples": int(n), cost: float(paid / weight) if weight else None, "nonzeros": used.get(task, 0)}
+            for task, (n, weight, paid) in self.by_task.items()
+        ]
+
     # ---- labels that come later --------------------------------------------------------------------------------------
     def _take_late(self, row: Batch, stream: Stream) -> None:
         """Learn the rows whose labels have come by now, then answer this one."""
@@ -212,7 +234,7 @@ class Run:
         piece = self._answer(row, stream)
         if self.answered and self.learner.task == "classification" and not alike(self.answered[-1][0], piece):
             self._note_answered()
-        self.answered.append((piece, row.c))
+        self.answered.append((piece, row.c, row.data.tasks))
 
     def _take_asking(self, row: Batch, stream: Stream) -> None:
         """Answer a row, and learn it if its label is asked for."""
@@ -229,11 +251,13 @@ class Run:
         """Note the rows answered since the last time, all at once."""
         if not self.answered:
             return
-        pieces, weights = zip(*self.answered, strict=True)
+        pieces, weights, tasks = zip(*self.answered, strict=True)
         first = self.examples - len(pieces)
         y = None if pieces[0].y is None else np.concatenate([piece.y for piece in pieces])
         together = pieces[0]._replace(f=np.concatenate([piece.f for piece in pieces]), y=y)
-        wrong = self._note([together], None if weights[0] is None else np.concatenate(weights))
+        c = None if weights[0] is None else np.concatenate(weights)
+        wrong = self._note([together], c)
+        self._count(None if tasks[0] is None else np.concatenate(tasks), wrong, c)
         self.answered.clear()
         if self.detector is not None:
             self.drifts += [first + int(k) for k in self.detector.add(wrong)]
@@ -286,6 +310,11 @@ class Run:
         )
 
     @property
+    def comparable(self) -> bool:
+        """Whether there is one fixed model to compare with: for a pool and for several tasks there is none."""
+        return not (self.is_pool or self.learner.tasked)
+
+    @property
     def is_pool(self) -> bool:
         """Whether the learner is made of learners."""
         return hasattr(self.learner, "standing") and "_m" in self.learner.__dict__
@@ -326,6 +355,7 @@ class Run:
             "curve": {k: v for k, v in curve.items() if k in kept and any(x is not None for x in v)},
             "drifts": self.drifts,
             "regret": pool_report(self.learner, self.points) if self.is_pool else None,
+            **({"tasks": self._tasks()} if self.learner.tasked and m is not None else {}),
             **({} if self.sampler is None else {"queries": self.sampler.n_queries_}),
             **({"pool": self.learner.report()["learners"]} if self.is_pool else {}),
         }

@@ -67,6 +67,7 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
     chosen = None if model is None else made(model)
     if isinstance(chosen, Pipeline):
         plan.source |= opening(chosen)
+    plan.source = with_task(plan.source, [chosen])
     opened = stream(source, y, **plan.source)
     if chosen is None:
         chosen, plan.notes = started(opened)
@@ -106,6 +107,7 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     shared = shared_steps(given)
     fronts = [own_front(m, shared) for m in given]
     plan.source |= opening_of(shared)
+    plan.source = with_task(plan.source, given)
     opened = stream(source, y, **plan.source)
     if models is None:
         task, plan.notes = task_of(opened)
@@ -137,9 +139,9 @@ def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     grid = {k: listed(options.pop(k)) for k in list(options) if k in base.defaults and k != "hash_bits"}
     if not any(len(v) > 1 for v in grid.values()):
         raise ValueError(f"a sweep needs a list of values for at least one parameter of {base.name}: {', '.join(base.defaults)}")
-    plan = Plan(options)
     settings = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     learners = [base.clone().set_params(**s) for s in settings]
+    plan = Plan(with_task(options, learners))
     swept = [k for k, v in grid.items() if len(v) > 1]
     titles = [" ".join([base.name, *(f"{k}={s[k]}" for k in swept)]) for s in settings]
     opened = stream(source, y, **plan.source)
@@ -151,6 +153,14 @@ def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     report.data["swept"] = {k: grid[k] for k in swept}
     report.data["passes"] = saved_passes(report)
     return report
+
+
+def with_task(options: Mapping[str, Any], models: Sequence[Any]) -> dict[str, Any]:
+    """Return the options of a source, with the column of tasks that a learner names."""
+    named = [column for m in models if (column := getattr(m, "task_column", None)) is not None]
+    if len(set(named)) > 1:
+        raise ValueError(f"learners that are compared read one column of tasks, got task_column={sorted(set(named))}")
+    return {**options, "task": named[0]} if named and options.get("task") is None else dict(options)
 
 
 def saved_passes(report: Report) -> dict[str, float]:
@@ -364,7 +374,7 @@ def add_regret(
     going = [
         (run, result)
         for run, result in zip(runs, results, strict=True)
-        if run.failed is None and run.front is None and not run.is_pool
+        if run.failed is None and run.front is None and run.comparable
     ]
     if not going:
         return

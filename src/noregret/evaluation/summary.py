@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .report import Report
 
 Learner = dict[str, Any]
+SHOWN_TASKS = 20  # the others are in the JSON
 FIGURES = (
     "mistakes",
     "error",
@@ -243,6 +244,19 @@ def pool_rows(learner: Learner) -> list[list[str]]:
     return [[member["learner"], f"{member['weight']:.3f}", amount(member["loss"])] for member in heaviest]
 
 
+def task_rows(learner: Learner) -> tuple[list[str], list[list[str]]]:
+    """Return the largest tasks with their error (or loss) and the weights they use, under a heading; the others in one line."""
+    cost, form = ("error", percent) if "error" in learner["tasks"][0] else ("loss", amount)
+    largest = sorted(learner["tasks"], key=lambda task: -task["examples"])
+    rows = [
+        [shortened(printable(str(task["task"])), 40), f"{task['examples']:,}", form(task[cost]), f"{task['nonzeros']:,}"]
+        for task in largest[:SHOWN_TASKS]
+    ]
+    rest = len(largest) - len(rows)
+    rows += [[f"({plural(rest, 'more task')})", f"{sum(t['examples'] for t in largest[-rest:]):,}", "", ""]] if rest else []
+    return ["task", "examples", "error %" if cost == "error" else "loss", "weights"], rows
+
+
 def feature_words(learner: Learner) -> str:
     """Return how many features a learner uses, and how alike the choices of several orders are."""
     found = learner["features"]
@@ -400,6 +414,7 @@ def one(learner: Learner, width: int) -> str:
     lines = [f"{name.ljust(widest)}  {value}" for name, value in found]
     pool = ["", table(["learner", "weight", "loss"], pool_rows(learner))] if learner.get("pool") else []
     used = ["", table(*feature_rows(learner))] if learner.get("features") else []
+    used += ["", table(*task_rows(learner))] if learner.get("tasks") else []
     return "\n".join(lines + pool + used + mistakes_table(learner, width))
 
 

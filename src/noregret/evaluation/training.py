@@ -21,7 +21,7 @@ from ..transforms.pipeline import Pipeline
 from .naming import made
 from .run import suited
 from .sharing import opening
-from .study import started
+from .study import started, with_task
 
 Model = Learner | Pipeline
 Watch = Callable[[int, Stream, Model], None]
@@ -86,6 +86,7 @@ def options_for(model: Model, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that open a stream for a model: its own features where it has learned some."""
     if isinstance(model, Pipeline):
         return {**options, **opening(model)}
+    options = with_task(options, [model])
     m = model.__dict__.get("_m")
     if m is not None and isinstance(m.features, Hashed):
         if options.get("hash_bits") not in (None, m.features.bits):

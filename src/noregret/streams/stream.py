@@ -111,8 +111,8 @@ def stream(
     frame (with labels in `y`, or in its column `target`), or a list of (dict, label). Formats are known by name or by their first
     bytes: svmlight, vw, csv, tsv, jsonl, parquet, arff, npz.
 
-    For tables: `target`, `weight`, `id` and `time` name columns; `numeric`, `categorical`, `text` and `ignore` say what the others
-    are (by default numbers are numeric and text is a category), `cross` adds products of columns, `ngrams` runs of words.
+    For tables: `target`, `weight`, `id`, `time` and `task` name columns; `numeric`, `categorical`, `text` and `ignore` say what the
+    others are (by default numbers are numeric and text is a category), `cross` adds products of columns, `ngrams` runs of words.
     `hash_bits` folds features into 2^hash_bits places, `scale` standardises them as they come, `normalize` brings rows to length
     1; a `front` given does all of this instead. `maps` (RandomFourier, ...) come after it.
 

@@ -76,7 +76,8 @@ def members(learners: Iterable[Any]) -> list[Member]:
     for given in learners.split("+") if isinstance(learners, str) else learners:
         steps = getattr(given, "steps", [by_name(given) if isinstance(given, str) else given])
         unit = [type(s).__name__ for s in steps[:-1]] == ["Normalize"]
-        if not isinstance(steps[-1], Classifier) or hasattr(steps[-1], "standing") or (len(steps) > 1 and not unit):
+        plain = isinstance(steps[-1], Classifier) and not (hasattr(steps[-1], "standing") or steps[-1].tasked)
+        if not plain or (len(steps) > 1 and not unit):
             raise TypeError(f"expected classifiers, their names, or pipelines of Normalize() and a classifier, got {given!r}")
         found.append(Member(steps[-1].clone(), unit))
     if len(found) < 2:

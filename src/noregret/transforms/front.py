@@ -14,7 +14,7 @@ from ..core.labels import Coded
 from ..core.model_file import decode, library_parts, options
 from .feature_map import FeatureMap
 from .maps import MAPS, Map
-from .pull import pulled
+from .pull import pulled, tasks
 from .table import Mark, Table
 
 ROOM = 1 << 19  # numbers in the features of a piece: 4 MB, which caches hold
@@ -84,6 +84,7 @@ class Front:
 
         The first piece says what to go back to.
         """
+        belonging = rows.tasks  # maps make new rows
         try:
             for m in self.maps[self._wide :]:
                 if learn and self._undo is not None and all(m is not marked for marked, _ in self._undo.maps):
@@ -93,7 +94,7 @@ class Front:
             if learn:
                 self.back()
             raise
-        return rows
+        return rows if rows.tasks is belonging else rows._replace(tasks=belonging)
 
     def pieces(self, rows: Rows) -> list[tuple[int, int]]:
         """Return the runs of scaled rows to map at once, so that memory does not grow with them."""
@@ -117,7 +118,9 @@ class Front:
             return data.packed(), None
         if self.table is None:
             raise TypeError(f"expected rows of numbers, got {about(data)}: a Table makes features of named columns")
-        return self.table.encoded(data, learn)
+        belonging = None if self.table.task is None else tasks(self.table.task, data)
+        rows, measured = self.table.encoded(data, learn)
+        return rows._replace(tasks=belonging), measured
 
     def back(self) -> None:
         """Forget what was learned from the last batch: for a learner that refuses it."""

@@ -101,7 +101,7 @@ class Pipeline:
     def front(self) -> Front:
         """What stands before the learner."""
         if self._front is None:
-            table = self.steps[0].fresh() if isinstance(self.steps[0], Table) else None
+            table = self._table(self.steps[0]) if isinstance(self.steps[0], Table) else None
             self._front = Front(table, [s.fresh() for s in self.steps[:-1] if isinstance(s, Map)])
         return self._front
 
@@ -111,6 +111,11 @@ class Pipeline:
         self.steps = [*table, *(m.fresh() for m in front.maps), self.learner]
         self._front = front
 
+    def _table(self, given: Table) -> Table:
+        """Return a new table with the settings of one; a learner of several tasks may name their column."""
+        column = getattr(self.learner, "task_column", None)
+        return given.fresh() if column is None else Table(**{**given.get_params(), "task": column})
+
     # ---- rows ----------------------------------------------------------------------------------------------------------
     def _data(self, X: Any) -> Any:
         """Return X as the front takes it: a record batch, a list of dicts, or checked Rows."""
@@ -118,7 +123,7 @@ class Pipeline:
         if named and self.front.table is None:
             if self.front.width is not None or "_m" in self.learner.__dict__:
                 raise TypeError("this pipeline has learned from rows of numbers: expected an array or sparse matrix")
-            self.front.table = Table()
+            self.front.table = self._table(Table())
         if not named and self.front.table is not None:
             raise TypeError(f"this pipeline learns from named columns: expected a frame or dicts, got a {type(X).__name__}")
         if named:
@@ -286,7 +291,7 @@ class Pipeline:
             y = self._target(X)
         said, learner = self.predict(X), copy.copy(self.learner)
         learner.__dict__["predict"] = lambda X: said  # how well these answer is for the learner to say
-        return float(learner.score(X, y, sample_weight))
+        return float(learner.score(X, y, sample_weight=sample_weight))
 
     def _target(self, X: Any) -> Any:
         """Return the targets in the columns of a frame or in dicts."""

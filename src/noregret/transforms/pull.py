@@ -1,4 +1,4 @@
-"""The columns of a table that are no features: targets, weights, ids and times."""
+"""The columns of a table that are no features: targets, weights, ids, times and tasks."""
 
 from __future__ import annotations
 
@@ -34,6 +34,23 @@ def pulled(table: Table, record: Any, learn: bool) -> dict[str, Any]:
         "ids": None if ids is None else np.array(ids.to_pylist(), object),
         "times": None if times is None else moments(str(table.time), times),
     }
+
+
+def tasks(name: str, data: Any) -> np.ndarray:
+    """Return the task of each row of a record batch, or of a list of dicts, as text."""
+    if isinstance(data, list):
+        values = [x.get(name) for x in data]
+    else:
+        fields = fields_of(data)
+        parts = [array.to_pylist() for known, array in fields if known == name]  # texts and numbers of JSON are apart
+        if not parts:
+            raise ValueError(unknown([name], [n for n, _ in fields]))
+        values = [next((v for v in cells if v is not None), None) for cells in zip(*parts, strict=True)]
+    lacking = {v for v in set(values) if v is None or v != v or v == ""}
+    if lacking:
+        refuse_missing(name, np.array([v in lacking for v in values]), "expected the task to which it belongs")
+    written = {v: str(int(v) if isinstance(v, float) and v.is_integer() else v) for v in set(values)}
+    return np.fromiter(map(written.__getitem__, values), object, len(values))
 
 
 def refuse_missing(name: str, missing: np.ndarray, what: str) -> None:

@@ -37,9 +37,10 @@ class Mark(NamedTuple):
 class Table(Step):
     """Encode the columns of a table as features.
 
-    `target`, `weight`, `id` and `time` name columns that are no features, and `ignore` those to leave out. Columns that `numeric`,
-    `categorical` and `text` do not name are decided by their first value: a number or truth value is numeric, a text of more than
-    five words is text, any other is categorical. Dates are refused: ignore them, or make numbers of them.
+    `target`, `weight`, `id`, `time` and `task` name columns that are no features, and `ignore` those to leave out; tasks are for
+    learners of several, which get them as text. Columns that `numeric`, `categorical` and `text` do not name are decided by their
+    first value: a number or truth value is numeric, a text of more than five words is text, any other is categorical. Dates are
+    refused: ignore them, or make numbers of them.
 
     A number is the feature `age`, and a missing one (None, NaN, null) `age?`; a category is `country=DE`; a word is
     `body:free`, counted (or 1 with `binary`), and with `ngrams=2` also `body:free money`; `chars=(2, 4)` adds character grams,
@@ -73,8 +74,9 @@ class Table(Step):
         binary: bool = False,
         hash_bits: int | None = None,
         names: int = 1_000_000,
+        task: str | None = None,
     ) -> None:
-        self.target, self.weight, self.id, self.time = target, weight, id, time
+        self.target, self.weight, self.id, self.time, self.task = target, weight, id, time, task
         self.numeric, self.categorical, self.text, self.ignore, self.cross = numeric, categorical, text, ignore, cross
         self.ngrams, self.chars, self.lower, self.binary, self.hash_bits, self.names = (
             ngrams,
@@ -88,7 +90,7 @@ class Table(Step):
         self._crosses = [
             tuple(part.strip() for part in c.split(",")) if isinstance(c, str) else tuple(c) for c in crosses_of(cross)
         ]
-        self._reserved = {name for name in (target, weight, id, time) if name is not None}
+        self._reserved = {name for name in (target, weight, id, time, task) if name is not None}
         self._leave = self._reserved | set(listed(ignore))
         self._check()
         self._store = stores.empty()
@@ -104,13 +106,14 @@ class Table(Step):
         twice = sorted({n for n in declared if declared.count(n) > 1 or n in self._leave})
         if twice:
             raise ValueError(
-                f"column {twice[0]!r} is declared twice: it is one of {', '.join(ROLES)}, target, weight, id, time or ignore"
+                f"column {twice[0]!r} is declared twice: it is one of {', '.join(ROLES)}, target, weight, id, time, task or ignore"
             )
-        for key in ("target", "weight", "id", "time"):
+        for key in ("target", "weight", "id", "time", "task"):
             if not isinstance(getattr(self, key), (str, NoneType)):
                 raise ValueError(f"{key} must be the name of a column, got {getattr(self, key)!r}")
-        if self.target is not None and self.target == self.weight:
-            raise ValueError(f"column {self.target!r} cannot be both the target and the weight")
+        for a, b in (("target", "weight"), ("target", "task"), ("weight", "task")):
+            if getattr(self, a) is not None and getattr(self, a) == getattr(self, b):
+                raise ValueError(f"column {getattr(self, a)!r} cannot be both the {a} and the {b}")
         if not (isinstance(self.names, (int, np.integer)) and self.names >= 0):
             raise ValueError(f"names must be a whole number of at least 0, got {self.names!r}")
         for c in self._crosses:
@@ -290,8 +293,9 @@ class Table(Step):
     # ---- for readers ---------------------------------------------------------------------------------------------------
     @property
     def as_written(self) -> list[str]:
-        """Columns known as categories or text: readers keep them as they are written, 007 and not 7."""
-        return [name for name, role in {**self._columns, **self._roles}.items() if role != NUMBER]
+        """Columns known as categories, text or tasks: readers keep them as they are written, 007 and not 7."""
+        known = [name for name, role in {**self._columns, **self._roles}.items() if role != NUMBER]
+        return known if self.task is None else [*known, self.task]
 
     @property
     def as_numbers(self) -> list[str]:
@@ -310,8 +314,8 @@ class Table(Step):
 
     @property
     def needed(self) -> list[str]:
-        """Columns without which a row cannot be learned from: the target and the weight."""
-        return [name for name in (self.target, self.weight) if name is not None]
+        """Columns without which a row cannot be learned from: the target, the weight and the task."""
+        return [name for name in (self.target, self.weight, self.task) if name is not None]
 
     # ---- reading back --------------------------------------------------------------------------------------------------
     @property

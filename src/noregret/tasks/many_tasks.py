@@ -1,0 +1,361 @@
+"""Several tasks at once: every row belongs to one, and each has a column of the weights.
+
+Rows carry the names of their tasks (`Rows.tasks`), so that whatever hands rows on hands on the tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from ..core import inputs
+from ..core.drivers import LAYOUTS, flatten
+from ..core.engine import build, interpreting
+from ..core.examples import Biased, Block, Sparse, Weighted
+from ..core.features import Features
+from ..core.inputs import Rows
+from ..core.labels import Labelled, Labels, some
+from ..core.learner import Learner, Progress, is_dicts, stacked
+from ..core.model import Model
+from ..core.rounds import count, wrong_sign
+from ..core.weights import dot
+from .classification import Classifier, answers, discrete, distinct
+
+if TYPE_CHECKING:
+    Base = Learner
+    LabelBase = Classifier
+else:
+    Base = LabelBase = object
+
+TEXT = """
+@jit
+def learn({args}{data}task, K, c, y, tally, out):
+    s, p = {S}, {P}
+    for i in range({n}):
+        if task[i] < 0:
+            out[i, 0] = 0.0
+            continue
+        x = Block({row}, np.uintp(task[i]), np.uintp(K))
+        if c[i] == 0.0:
+            out[i, 0] = dot(s.w, x)
+            continue
+        f, moved = step(s, Weighted(x, c[i]), y[i], p)
+        out[i, 0] = f
+        count(tally, {wrong}, moved)
+
+@jit
+def predict({args}{data}task, K, out):
+    s, p = {S}, {P}
+    for i in range({n}):
+        out[i, 0] = 0.0
+        if task[i] >= 0:
+            out[i, 0] = dot(s.w, Block({row}, np.uintp(task[i]), np.uintp(K)))
+"""
+
+
+class Code(NamedTuple):
+    """What decides the text of the loops: kinds and functions, no values."""
+
+    name: str
+    step: Any
+    S: str
+    P: str
+    args: tuple[str, ...]
+    kinds: tuple[tuple[str, type], ...]
+    labelled: bool
+    bias: bool
+
+
+@cache
+def loops(code: Code, layout: str, interpreted: bool) -> dict[str, Any]:
+    """Return the compiled loops of a learner for a layout of rows."""
+    data, n, row = LAYOUTS[layout]
+    text = TEXT.format(
+        args="".join(f"{a}, " for a in code.args),
+        data=("j, " if code.bias else "") + data,
+        S=code.S,
+        P=code.P,
+        n=n,
+        row=f"Biased({row}, j)" if code.bias else row,
+        wrong="wrong_sign(tally, f, y[i])" if code.labelled else "False",
+    )
+    known: dict[str, Any] = {k.__name__: k for k in (Biased, Block, Sparse, Weighted, count, wrong_sign)}
+    known |= {**dict(code.kinds), "step": code.step, "dot": dot}
+    found: dict[str, Any] = build(f"{code.name}_{layout}", text, {k: v for k, v in known.items() if f"{k}(" in text})
+    return found
+
+
+class TaskModel(Model):
+    """A model with a column of weights, where others have classes, for each task."""
+
+    def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:
+        self.tasks: dict[Any, int] = {}  # the number of each task
+        super().__init__(learner, features, labels, sparse)
+
+    def numbered(self, tasks: Any) -> np.ndarray:
+        """Return the number of the task of each row, -1 for one that is not known."""
+        return np.fromiter(map(self.tasks.get, tasks, repeat(-1)), np.int64, len(tasks))
+
+    def meet(self, tasks: Iterable[Any]) -> None:
+        """Make room for tasks that are new."""
+        for v in dict.fromkeys(tasks):
+            self.tasks.setdefault(v, len(self.tasks))
+        self.resize(**{"class": max(len(self.tasks), 1)})
+
+    def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
+        """Predict, then learn, on each row in order; return the scores from before each update."""
+        assert rows.tasks is not None
+        self.meet(rows.tasks if c is None else rows.tasks[c > 0.0])  # rows of weight 0 change nothing
+        weights, out = np.ones(rows.n) if c is None else c, np.empty((rows.n, 1))
+        given = (self.numbered(rows.tasks), self.dims["class"], weights, y, self.tally, out)
+        self._loops(rows.layout)["learn"](*self.args, *rows.arrays, *given)
+        return out
+
+    def score(self, rows: Rows) -> np.ndarray:
+        """Return the scores, 0 for a task that is not known; nothing changes."""
+        assert rows.tasks is not None
+        out = np.empty((rows.n, 1))
+        given = (self.numbered(rows.tasks), self.dims["class"], out)
+        self._loops(rows.layout)["predict"](*self.args, *rows.arrays, *given)
+        return out
+
+    def _loops(self, layout: str) -> dict[str, Any]:
+        found: list[tuple[str, Any]] = []
+        kinds: dict[str, type] = {}
+        S, P = flatten(self.state, "s", found, kinds), flatten(self.params, "p", found, kinds)
+        args, labelled = tuple(n for n, _ in found), self.labels is not None
+        code = Code(self.learner.name, self.learner.step, S, P, args, tuple(kinds.items()), labelled, self.features.bias)
+        return loops(code, layout, interpreting())
+
+
+class Told(NamedTuple):
+    """Rows and the tasks a caller named for them."""
+
+    X: Any
+    tasks: Any
+
+
+def checked(tasks: Any, n: int) -> np.ndarray:
+    """Return the task of each of n rows, all of them values that can be looked up."""
+    if tasks is None:
+        raise ValueError("every row belongs to a task, got none: give tasks=, or task_column= (--task-column) for tables and dicts")
+    if isinstance(tasks, str) or not isinstance(tasks, (Sequence, np.ndarray)):
+        given = [tasks] * n
+    else:
+        given = tasks.tolist() if isinstance(tasks, np.ndarray) else list(tasks)
+    if len(given) != n:
+        raise ValueError(f"tasks must be one value, or one for each of the {n} rows; got {len(given)}")
+    try:
+        odd = [v for v in set(given) if v is None or v != v]
+    except TypeError:
+        odd = [v for v in given if not hashes(v)]
+    if odd:
+        row = next(i for i, v in enumerate(given) if v is odd[0])
+        raise ValueError(f"the task of row {row} must be a value that can be looked up, got {odd[0]!r}")
+    return np.fromiter((v.item() if isinstance(v, np.generic) else v for v in given), object, n)
+
+
+class ManyTasks(Base):
+    """What learners of several tasks have in common: the verbs take tasks, and rows bring theirs with them."""
+
+    tasked: ClassVar[bool] = True
+    model_class: ClassVar[Any] = TaskModel
+
+    # ---- input -------------------------------------------------------------------------------------------------------
+    def _given(self, X: Any, tasks: Any) -> tuple[Any, np.ndarray]:
+        """Return rows without the column of tasks, and the task of each."""
+        column = self.task_column
+        if is_dicts(X) and column is not None:
+            lacking = next((i for i, x in enumerate(X) if column not in x), None)
+            if tasks is None and lacking is not None:
+                raise ValueError(f"row {lacking} has no {column!r}, which names its task: put it into the dict, or give tasks=")
+            tasks = [x[column] for x in X] if tasks is None else tasks
+            X = [{k: v for k, v in x.items() if k != column} for x in X]
+        elif column is not None and column in (inputs.column_names(X) or ()):
+            arrow, rest = hasattr(X, "column_names"), [name for name in inputs.column_names(X) or () if name != column]
+            cells = X.column(column).to_pylist() if arrow else X[column].to_list()
+            X, tasks = X.select(rest) if arrow else X[rest], cells if tasks is None else tasks
+        return X, checked(tasks, X.shape[0] if hasattr(X, "shape") else len(X))
+
+    def _whole(self, X: Any) -> tuple[Rows, Features | None]:
+        X, tasks = self._given(*X)
+        rows, features = super()._whole(X)
+        return rows._replace(tasks=tasks), features
+
+    def _scores(self, X: Any) -> np.ndarray:
+        m = self._model()
+        X, tasks = self._given(*X)
+        rows = stacked(m.features, X, grow=False) if self._named(X) else self._place(m, self._check(X), grow=False)
+        return self._answered(m, rows._replace(tasks=tasks))
+
+    def _score_rows(self, rows: Rows) -> np.ndarray:
+        m = self._model()
+        m.features.check(rows, type(self).__name__)
+        return self._answered(m, self._place(m, rows._replace(tasks=checked(rows.tasks, rows.n)), grow=False))
+
+    def _answered(self, m: Any, rows: Rows) -> np.ndarray:
+        """Return the scores of rows of tasks that are all known."""
+        new = next((v for v in rows.tasks if v not in m.tasks), None)  # type: ignore[union-attr]
+        if new is not None:
+            raise ValueError(f"task {new!r} has never been learned; known are {list(m.tasks)}")
+        found: np.ndarray = m.score(rows)
+        return found
+
+    # ---- learning ----------------------------------------------------------------------------------------------------
+    def _learn_rows(self, rows: Rows, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+        return super()._learn_rows(rows._replace(tasks=checked(rows.tasks, rows.n)), y, c, features)
+
+    def _learn(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> list[Progress]:
+        """Learn from rows or dicts in order; when all of them have passed the checks."""
+        X, tasks = self._given(X, tasks)
+        c = inputs.sample_weights(sample_weight, len(tasks))
+        if not self._named(X):
+            return self._learn_rows(self._check(X)._replace(tasks=tasks), y, c)
+        m = self._m if "_m" in self.__dict__ else self._start(None)
+        for x in X:
+            m.features.row(x, False)
+        target, c = self._prepared(m, y, len(X), c)
+        rows = stacked(m.features, X, grow=True)._replace(tasks=tasks)
+        m.widen()
+        done = self._run(m, rows, target, c)
+        self._keep(m)
+        return done
+
+    def _prepared(self, m: Model, y: Any, n: int, c: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return targets and weights; nothing changes before all are checked."""
+        return self._targets(y, n), c
+
+    def learn_many(  # type: ignore[override]
+        self, X: Any, y: Any = None, tasks: Any = None, sample_weight: Any = None
+    ) -> np.ndarray:
+        """Predict, then learn, on each row in order; return the scores from before each update."""
+        return self._outside(np.concatenate([piece.f for piece in self._learn(X, y, tasks, sample_weight)]))
+
+    def _outside(self, f: np.ndarray) -> np.ndarray:
+        """Return scores as `decision_function` does."""
+        return f[:, 0]
+
+    def partial_fit(  # type: ignore[override]
+        self, X: Any, y: Any = None, tasks: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from rows in order; `tasks` names the task of each row, or of all."""
+        self._learn(X, y, tasks, sample_weight)
+        return self
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any = None,
+        tasks: Any = None,
+        sample_weight: Any = None,
+        *,
+        epochs: int | None = None,
+        until: str | None = None,
+    ) -> Self:
+        """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
+        return super().fit(Told(X, tasks), y, sample_weight, epochs=epochs, until=until)
+
+    def learn_one(self, x: Any, y: Any = None, task: Any = None, w: float = 1.0) -> Any:  # type: ignore[override]
+        """Learn one example of a task with weight w; return the prediction made before (None when no label was known)."""
+        return self._before(self._learn(one(x), [y], None if task is None else [task], [w])[0])
+
+    def _before(self, piece: Progress) -> Any:
+        """Return the answer given before a row was learned."""
+        return float(piece.f[0, 0])
+
+    # ---- answering ---------------------------------------------------------------------------------------------------
+    def predict(self, X: Any, tasks: Any = None) -> np.ndarray:
+        """Return the label, or the number, of each row."""
+        found: np.ndarray = super().predict(told(X, tasks))  # type: ignore[misc]
+        return found
+
+    def predict_one(self, x: Any, task: Any = None) -> Any:
+        """Return the label, or the number, of one example of a task."""
+        return self.predict(one(x), None if task is None else [task]).tolist()[0]
+
+    def score(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy, or R^2 for real targets."""
+        return float(super().score(told(X, tasks), y, sample_weight))  # type: ignore[misc]
+
+    def compact(self) -> Any:
+        """Refuse: a compact predictor knows no tasks."""
+        raise TypeError(f"{type(self).__name__} has no compact form: a predictor without its learner knows no tasks; use save")
+
+    # ---- reading back ------------------------------------------------------------------------------------------------
+    @property
+    def tasks_(self) -> list[Any]:
+        """The tasks, in order of first appearance."""
+        return list(self._model().tasks)  # type: ignore[attr-defined]
+
+    @property
+    def nonzeros_(self) -> dict[Any, int]:
+        """How many weights of each task are not 0, without those of the constant feature."""
+        return dict(zip(self.tasks_, np.count_nonzero(self._all_weights()[0], axis=1).tolist(), strict=True))
+
+    @property
+    def coef_(self) -> Any:
+        """The weights, a row for each task of `tasks_`."""
+        return self._read(self._oriented(self._all_weights()[0]))
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """The weight of the constant feature for each task."""
+        return self._oriented(self._all_weights()[1])
+
+    def _oriented(self, w: np.ndarray) -> np.ndarray:
+        return w
+
+
+class ManyTasksClassifier(ManyTasks, LabelBase):  # type: ignore[misc]
+    """The same with two labels, which all tasks share."""
+
+    def _codes(self, m: Model, y: Labelled, c: np.ndarray | None = None) -> np.ndarray:
+        assert m.labels is not None
+        new = m.labels.missing(distinct(y if c is None else some(y, c > 0.0))[0])
+        if len(m.labels) + len(new) > 2:
+            found = [*m.labels.values, *new]
+            raise ValueError(f"{type(self).__name__} is for two labels, shared by all tasks; found {found}")
+        return super()._codes(m, y, c)
+
+    def _prepared(self, m: Model, y: Any, n: int, c: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+        y = discrete(inputs.targets(y, n, numeric=False))
+        c = self._weigh(y, c, balance=False)
+        return self._codes(m, y, c), c
+
+    def _outside(self, f: np.ndarray) -> np.ndarray:
+        return self._outward(self._m, f) if "_m" in self.__dict__ else f[:, 0]
+
+    def _before(self, piece: Progress) -> Any:
+        code = int(answers(piece)[0][0])
+        labels = self._m.labels if "_m" in self.__dict__ else None
+        return labels.values[code] if labels is not None and code >= 0 else None
+
+    def decision_function(self, X: Any, tasks: Any = None) -> np.ndarray:
+        """Return the score of each row, above 0 for `classes_[1]`."""
+        return super().decision_function(told(X, tasks))
+
+    def _oriented(self, w: np.ndarray) -> np.ndarray:
+        return Classifier._oriented(self, w)
+
+
+def hashes(v: Any) -> bool:
+    """Return whether a value can be looked up."""
+    try:
+        hash(v)
+    except TypeError:
+        return False
+    return True
+
+
+def told(X: Any, tasks: Any) -> Told:
+    """Return rows with their tasks."""
+    return X if isinstance(X, Told) else Told(X, tasks)
+
+
+def one(x: Any) -> Any:
+    """Return one example as a batch."""
+    return [x] if isinstance(x, Mapping) else np.reshape(np.asarray(x, np.float64), (1, -1))
