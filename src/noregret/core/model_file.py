@@ -389,7 +389,8 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     given = in_force.get_params()
     sparse = said.get("sparse", False)
     expect(type(sparse) is bool, "whether the first rows were sparse", sparse)
-    spec = described(cls, given, resolve(cls.Params, given, features.size), sparse, features.size, labels)
+    known = 0 if labels is None else len(labels)
+    spec = described(cls, given, resolve(cls.Params, given, features.size), sparse, features.size, known)
     slots = {f"state.{at}": slot for at, slot, _ in leaves(spec, spec) if not slot.scratch}
     places = {f"state.{k[3:]}": tensors.pop(k) for k in list(tensors) if k.startswith("at.")}
     expect(slots.keys() == tensors.keys() >= places.keys(), f"the tensors {sorted(slots)}", sorted(tensors))
