@@ -355,10 +355,65 @@ def test_strings():
     assert m.learn_one("my cat", "pets") == "pets"
     with pytest.raises(TypeError, match="sequence of objects.*got a str"):
         m.predict("the cat")
-    with pytest.raises(TypeError, match="cannot be saved"):
-        m.save("/nowhere/model.nr")
     novel = nr.NORMANovelty(kernel=nr.StringSubsequence(n=2), nu=0.2, eta=0.5).fit(list(words[:2]), epochs=5)
     assert novel.decision_function([words[0]])[0] > novel.decision_function([words[2]])[0]
+
+
+TREES = ["(S (NP I) (VP (V sleep)))", ("S", ("NP", "you"), ("VP", ("V", "sleep"))), ["S", ["NP", "we"], ["VP", ["V", "eat"]]]]
+OBJECTS = {
+    "text": (nr.StringSubsequence(2), ["caté", "cart", "dog \ud800", "dig", "do", "cat"]),
+    "words": (nr.StringSubsequence(1, 0.9), [("a", "b"), ("b", 1), (2.5, "c"), ("c", None), ("a",), (b"x", True, "b")]),
+    "trees": (nr.SubsetTree(0.5), TREES + TREES[::-1]),
+}
+
+
+@pytest.mark.parametrize("budget", [None, nr.RemoveOldest(2), nr.ReplaceNearest(3)])
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_models_on_strings_and_trees_are_saved(kind, budget, tmp_path):
+    """What is read is what was written, and goes on in the same way."""
+    kernel, X = OBJECTS[kind]
+    y = [0, 1, 1, 0, 1, 0]
+    whole = nr.PA1(kernel=kernel, budget=budget).partial_fit(X * 2, y * 2)
+    nr.PA1(kernel=kernel, budget=budget).partial_fit(X, y).save(tmp_path / "m")
+    m = nr.load(tmp_path / "m")
+    assert m.kernel == kernel
+    assert all(v in X for v in m.support_vectors_)
+    assert [type(v) for v in m.support_vectors_] == [type(X[X.index(v)]) for v in m.support_vectors_]
+    m.partial_fit(X, y)
+    assert m.support_vectors_ == whole.support_vectors_
+    np.testing.assert_array_equal(m.dual_coef_, whole.dual_coef_)
+    np.testing.assert_array_equal(m.decision_function(X), whole.decision_function(X))
+
+
+def test_objects_that_cannot_be_saved(tmp_path):
+    class Word(tuple):
+        pass
+
+    deep = ("x", "y")
+    for i in range(3000):
+        deep = (f"A{i}", deep)
+    for x, said in ((Word("ab"), "a support vector cannot be saved: .* of type Word"), (deep, "nested too deeply")):
+        kernel = nr.SubsetTree() if x is deep else nr.StringSubsequence(1)
+        with pytest.raises(TypeError, match=said):
+            nr.PA1(kernel=kernel).partial_fit([x, x], [0, 1]).save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_file_of_objects_is_checked(tmp_path):
+    from test_model_file import forged, opened, refused
+
+    nr.PA1(kernel=nr.StringSubsequence(1), budget=nr.Stop(2)).partial_fit(["ab", "cd", "de"], [0, 1, 1]).save(tmp_path / "m")
+    data = (tmp_path / "m").read_bytes()
+    for text, said in (
+        (b'["ab","cd","ef","gh"]', "2 support vectors in arrays of 3"),
+        (b'{"tuple":[1]}', "a list of support vectors"),
+    ):
+        meta, tensors = opened(data, tmp_path / "m")
+        tensors["state.w.S.sv"] = np.frombuffer(text, np.uint8)
+        refused(tmp_path / "m", forged(meta, tensors), said)
+    meta, tensors = opened(data, tmp_path / "m")
+    tensors["state.w.size"][0] = 1
+    refused(tmp_path / "m", forged(meta, tensors), "1 support vectors in arrays of 3")
 
 
 def test_functions_cannot_be_saved(tmp_path):

@@ -494,4 +494,10 @@ def _(S, kernel, i, x):
 @move.on(Objects)
 def _(S, i, r):
     S.sv[r] = S.sv[i]
+    S.sv[i] = 0
     S.g[r] = S.g[i]
+
+
+@leave.on(Objects)
+def _(S, r):
+    S.sv[r] = 0  # nothing holds an object that has gone
