@@ -13,6 +13,7 @@ import noregret as nr
 from noregret.core import engine
 from noregret.core.exp import exp
 from noregret.core.gram import border, residual, unborder
+from noregret.families.budgeted import forgetron_bound, forgetron_radius, projectron_bound
 from noregret.parts.budgets import best_h
 
 PARTS = {
@@ -246,6 +247,67 @@ def test_forgetron_damage_stays_within_its_share():
     assert m.state.w.memo.Q[0] > 1.0
     fixed = nr.Forgetron(B=6, phi=0.5).partial_fit(X, y)
     assert np.abs(fixed.dual_coef_).min() == pytest.approx(0.5**6)
+
+
+def competitors(K, y, radii):
+    """Expansions over a stream: fitted with more and less regard to noise, and at random; each at every norm."""
+    rng = np.random.default_rng(1)
+    n = len(y)
+    shapes = [np.linalg.solve(K + v * np.eye(n), y.astype(float)) for v in (1e-3, 0.1, 1.0, 10.0)]
+    for a in [*shapes, y / n, rng.standard_normal(n)]:
+        for r in radii:
+            u = a * (r / math.sqrt(a @ K @ a))
+            yield float(u @ K @ u), float(np.maximum(0.0, 1.0 - y * (K @ u)).sum())
+
+
+def streams_for_bounds(n):
+    """Noise, on which budgets are short; and two clouds, on which the bounds are below the number of rows."""
+    X, y = stream(n=n, seed=9, zeros=0.0)
+    yield X, np.random.default_rng(2).permutation(y)
+    side = np.random.default_rng(3).choice([-1, 1], n)
+    yield 3.0 * side[:, None] + 0.1 * X, side
+
+
+def test_mistakes_stay_below_the_bound_of_the_forgetron():
+    short = []
+    for X, y in streams_for_bounds(320):
+        K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(-1))
+        for B in (84, 120):
+            m = nr.Forgetron(B=B, kernel=nr.RBF(gamma=0.5), classes=[-1, 1]).partial_fit(X, y)
+            assert m.n_support_ <= B
+            for u2, hinge in competitors(K, y, np.linspace(0.1, 0.999, 5) * forgetron_radius(B)):
+                bound = forgetron_bound(B, u2, hinge)
+                assert m.n_mistakes_ <= bound < math.inf
+                short.append((m.n_mistakes_ > B, bound < len(y)))
+            assert math.isinf(forgetron_bound(B, (1.001 * forgetron_radius(B)) ** 2, 0.0))
+    assert any(over for over, _ in short)
+    assert any(useful for _, useful in short)
+    assert math.isinf(forgetron_bound(83, 0.1, 0.0))
+    assert math.isinf(forgetron_bound(84, 0.1, 0.0, k=1.1))
+    for B, U in {84: 1.093524, 100: 1.169524, 200: 1.539093, 400: 2.044821, 1000: 3.009242, 10_000: 8.237995}.items():
+        assert forgetron_radius(B) == pytest.approx(U, abs=1e-6)
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.05, 0.2])
+def test_mistakes_stay_below_the_bound_of_the_projectron(eta):
+    useful = False
+    for X, y in streams_for_bounds(90):
+        K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(-1))
+        m = nr.Projectron(eta=eta, kernel=nr.RBF(gamma=0.5), classes=[-1, 1]).partial_fit(X, y)
+        for u2, hinge in competitors(K, y, [0.3, 1.0, 2.0, 2.4, 5.0]):
+            bound = projectron_bound(eta, u2, hinge)
+            assert m.n_mistakes_ <= bound
+            assert math.isinf(bound) == (2 * eta * math.sqrt(u2) >= 1.0)
+            useful |= bound < len(y)
+    assert useful
+    assert math.isinf(projectron_bound(eta, 1.0, 0.0, k=1.1))
+
+
+def test_the_bound_of_the_projectron_is_reached():
+    """Rows at right angles, one class: each is a mistake, and u, their sum, has hinge losses 0 and squared norm n."""
+    n = 25
+    m = nr.Projectron(eta=0.0, kernel=nr.Linear(), classes=[-1, 1]).partial_fit(-np.eye(n), -np.ones(n))
+    assert m.n_mistakes_ == projectron_bound(0.0, float(n), 0.0) == n
 
 
 def test_budgeted_pa_reaches_the_margin_of_pa():
