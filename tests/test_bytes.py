@@ -245,3 +245,15 @@ def test_laws_of_a_compiled_expansion_in_bytes():
     X, y = nr.checks.stream(m, n=200, d=13, K=4)
     nr.checks.interpreted(m, csr_matrix(X), y)
     nr.checks.chunk(m, csr_matrix(X), y)
+
+
+def test_in_a_pool():
+    """A member on a budget in bytes keeps to it as classes come, and the split into calls does not show."""
+    X, y = rows(n=60, d=13, K=4)
+    y = np.minimum(y, np.arange(60) // 12)
+    member = nr.PA1(kernel=nr.RBF(0.1), budget=nr.RemoveOldest(bytes=3000))
+    one = one_by_one(nr.Hedge(learners=[member, "perceptron"]), X, y)
+    whole = nr.Hedge(learners=[member, "perceptron"]).partial_fit(X, y)
+    for m in (one, whole):
+        assert held(m._m.members[0].m) <= 3000
+    np.testing.assert_allclose(one.decision_function(X), whole.decision_function(X), rtol=1e-12)

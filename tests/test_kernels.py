@@ -640,10 +640,11 @@ def test_a_file_may_not_point_outside(where, value, tmp_path):
 
     X, y = stream()
     nr.PA1(kernel=nr.RBF(), budget=nr.ReplaceNearest(9)).partial_fit(csr_matrix(X), y).save(tmp_path / "m")
-    meta, tensors = opened((tmp_path / "m").read_bytes(), tmp_path / "m")
+    data = (tmp_path / "m").read_bytes()
+    meta, tensors = opened(data, tmp_path / "m")
     tensors[f"state.w.{where}"][0] = value
     refused(tmp_path / "m", forged(meta, tensors), "support vectors within their arrays")
-    meta, tensors = opened((tmp_path / "m").read_bytes(), tmp_path / "m")
+    meta, tensors = opened(data, tmp_path / "m")
     tensors["state.w.memo.at"][1] = 50
     refused(tmp_path / "m", forged(meta, tensors), "support vectors within their arrays")
 

@@ -1,8 +1,12 @@
 """Budgets: what a kernel learner does when it has one support vector more than it may keep. Any step takes any budget (G.11).
 
-A budget is given in vectors (`B`) or in bytes. `admit` may deal with a row before it is appended; `maintain` comes after. In bytes
-a sparse row may have to make place for several, so rules go on while `over(w)`. A budget of one's own is a NamedTuple with B and
-bytes and a case of `maintain`.
+A budget is given in vectors (`B`) or in bytes. `admit` may deal with a row before it is appended; `maintain` comes after. A
+budget of one's own is a NamedTuple with B and bytes and a case of `maintain`.
+
+In bytes, everything the state holds counts, room for the vector that has just come included. Of sparse rows the non-zeros count,
+so that one may take the place of several: rules go on while `over(w)`. An eighth is kept free for the row to come; a row that needs
+more is not stored, and nothing is learned from it. When a class comes that was not declared, vectors become larger, and the oldest
+go until all fit.
 """
 
 from __future__ import annotations
