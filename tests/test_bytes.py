@@ -241,10 +241,12 @@ def test_the_least_that_is_said_is_enough():
 
 
 def test_laws_of_a_compiled_expansion_in_bytes():
-    m = nr.PA1(kernel=nr.RBF(0.1), budget=nr.ReplaceNearest(bytes=9000))
-    X, y = nr.checks.stream(m, n=200, d=13, K=4)
+    make = lambda **given: nr.PA1(kernel=nr.RBF(0.1), budget=nr.RemoveRandom(bytes=9000), **given)  # noqa: E731
+    X, y = nr.checks.stream(make(), n=200, d=13, K=4)
+    m = make(classes=np.unique(y).tolist())
     nr.checks.interpreted(m, csr_matrix(X), y)
     nr.checks.chunk(m, csr_matrix(X), y)
+    assert 10 < m.partial_fit(csr_matrix(X), y).n_support_ < 60
 
 
 def test_in_a_pool():
