@@ -238,7 +238,7 @@ class Forgetron(OnBudget):
 def projectron_bound(eta: float, u2: float, hinge: float, k: float = 1.0) -> float:
     """Return the most mistakes of a Projectron without B on two classes; the figures are those of `forgetron_bound`.
 
-    Orabona, Keshet, Caputo (2009), theorem 1.
+    Orabona, Keshet, Caputo (2009).
 
     >>> projectron_bound(0.125, u2=4.0, hinge=3.0)
     20.0
