@@ -13,6 +13,7 @@ import noregret as nr
 from noregret.core import engine
 from noregret.core.exp import exp
 from noregret.core.gram import border, residual, unborder
+from noregret.families.budgeted import forgetron_bound, forgetron_radius, projectron_bound
 from noregret.parts.budgets import best_h
 
 PARTS = {
@@ -248,6 +249,67 @@ def test_forgetron_damage_stays_within_its_share():
     assert np.abs(fixed.dual_coef_).min() == pytest.approx(0.5**6)
 
 
+def competitors(K, y, radii):
+    """Expansions over a stream: fitted with more and less regard to noise, and at random; each at every norm."""
+    rng = np.random.default_rng(1)
+    n = len(y)
+    shapes = [np.linalg.solve(K + v * np.eye(n), y.astype(float)) for v in (1e-3, 0.1, 1.0, 10.0)]
+    for a in [*shapes, y / n, rng.standard_normal(n)]:
+        for r in radii:
+            u = a * (r / math.sqrt(a @ K @ a))
+            yield float(u @ K @ u), float(np.maximum(0.0, 1.0 - y * (K @ u)).sum())
+
+
+def streams_for_bounds(n):
+    """Noise, on which budgets are short; and two clouds, on which the bounds are below the number of rows."""
+    X, y = stream(n=n, seed=9, zeros=0.0)
+    yield X, np.random.default_rng(2).permutation(y)
+    side = np.random.default_rng(3).choice([-1, 1], n)
+    yield 3.0 * side[:, None] + 0.1 * X, side
+
+
+def test_mistakes_stay_below_the_bound_of_the_forgetron():
+    short = []
+    for X, y in streams_for_bounds(320):
+        K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(-1))
+        for B in (84, 120):
+            m = nr.Forgetron(B=B, kernel=nr.RBF(gamma=0.5), classes=[-1, 1]).partial_fit(X, y)
+            assert m.n_support_ <= B
+            for u2, hinge in competitors(K, y, np.linspace(0.1, 0.999, 5) * forgetron_radius(B)):
+                bound = forgetron_bound(B, u2, hinge)
+                assert m.n_mistakes_ <= bound < math.inf
+                short.append((m.n_mistakes_ > B, bound < len(y)))
+            assert math.isinf(forgetron_bound(B, (1.001 * forgetron_radius(B)) ** 2, 0.0))
+    assert any(over for over, _ in short)
+    assert any(useful for _, useful in short)
+    assert math.isinf(forgetron_bound(83, 0.1, 0.0))
+    assert math.isinf(forgetron_bound(84, 0.1, 0.0, k=1.1))
+    for B, U in {84: 1.093524, 100: 1.169524, 200: 1.539093, 400: 2.044821, 1000: 3.009242, 10_000: 8.237995}.items():
+        assert forgetron_radius(B) == pytest.approx(U, abs=1e-6)
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.05, 0.2])
+def test_mistakes_stay_below_the_bound_of_the_projectron(eta):
+    useful = False
+    for X, y in streams_for_bounds(90):
+        K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(-1))
+        m = nr.Projectron(eta=eta, kernel=nr.RBF(gamma=0.5), classes=[-1, 1]).partial_fit(X, y)
+        for u2, hinge in competitors(K, y, [0.3, 1.0, 2.0, 2.4, 5.0]):
+            bound = projectron_bound(eta, u2, hinge)
+            assert m.n_mistakes_ <= bound
+            assert math.isinf(bound) == (2 * eta * math.sqrt(u2) >= 1.0)
+            useful |= bound < len(y)
+    assert useful
+    assert math.isinf(projectron_bound(eta, 1.0, 0.0, k=1.1))
+
+
+def test_the_bound_of_the_projectron_is_reached():
+    """Rows at right angles, one class: each is a mistake, and u, their sum, has hinge losses 0 and squared norm n."""
+    n = 25
+    m = nr.Projectron(eta=0.0, kernel=nr.Linear(), classes=[-1, 1]).partial_fit(-np.eye(n), -np.ones(n))
+    assert m.n_mistakes_ == projectron_bound(0.0, float(n), 0.0) == n
+
+
 def test_budgeted_pa_reaches_the_margin_of_pa():
     X, y = stream(seed=8)
     for name in ("bpa_s", "bpa_nn", "bpa_p"):
@@ -355,10 +417,65 @@ def test_strings():
     assert m.learn_one("my cat", "pets") == "pets"
     with pytest.raises(TypeError, match="sequence of objects.*got a str"):
         m.predict("the cat")
-    with pytest.raises(TypeError, match="cannot be saved"):
-        m.save("/nowhere/model.nr")
     novel = nr.NORMANovelty(kernel=nr.StringSubsequence(n=2), nu=0.2, eta=0.5).fit(list(words[:2]), epochs=5)
     assert novel.decision_function([words[0]])[0] > novel.decision_function([words[2]])[0]
+
+
+TREES = ["(S (NP I) (VP (V sleep)))", ("S", ("NP", "you"), ("VP", ("V", "sleep"))), ["S", ["NP", "we"], ["VP", ["V", "eat"]]]]
+OBJECTS = {
+    "text": (nr.StringSubsequence(2), ["caté", "cart", "dog \ud800", "dig", "do", "cat"]),
+    "words": (nr.StringSubsequence(1, 0.9), [("a", "b"), ("b", 1), (2.5, "c"), ("c", None), ("a",), (b"x", True, "b")]),
+    "trees": (nr.SubsetTree(0.5), TREES + TREES[::-1]),
+}
+
+
+@pytest.mark.parametrize("budget", [None, nr.RemoveOldest(2), nr.ReplaceNearest(3)])
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_models_on_strings_and_trees_are_saved(kind, budget, tmp_path):
+    """What is read is what was written, and goes on in the same way."""
+    kernel, X = OBJECTS[kind]
+    y = [0, 1, 1, 0, 1, 0]
+    whole = nr.PA1(kernel=kernel, budget=budget).partial_fit(X * 2, y * 2)
+    nr.PA1(kernel=kernel, budget=budget).partial_fit(X, y).save(tmp_path / "m")
+    m = nr.load(tmp_path / "m")
+    assert m.kernel == kernel
+    assert all(v in X for v in m.support_vectors_)
+    assert [type(v) for v in m.support_vectors_] == [type(X[X.index(v)]) for v in m.support_vectors_]
+    m.partial_fit(X, y)
+    assert m.support_vectors_ == whole.support_vectors_
+    np.testing.assert_array_equal(m.dual_coef_, whole.dual_coef_)
+    np.testing.assert_array_equal(m.decision_function(X), whole.decision_function(X))
+
+
+def test_objects_that_cannot_be_saved(tmp_path):
+    class Word(tuple):
+        pass
+
+    deep = ("x", "y")
+    for i in range(3000):
+        deep = (f"A{i}", deep)
+    for x, said in ((Word("ab"), "a support vector cannot be saved: .* of type Word"), (deep, "nested too deeply")):
+        kernel = nr.SubsetTree() if x is deep else nr.StringSubsequence(1)
+        with pytest.raises(TypeError, match=said):
+            nr.PA1(kernel=kernel).partial_fit([x, x], [0, 1]).save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_file_of_objects_is_checked(tmp_path):
+    from test_model_file import forged, opened, refused
+
+    nr.PA1(kernel=nr.StringSubsequence(1), budget=nr.Stop(2)).partial_fit(["ab", "cd", "de"], [0, 1, 1]).save(tmp_path / "m")
+    data = (tmp_path / "m").read_bytes()
+    for text, said in (
+        (b'["ab","cd","ef","gh"]', "2 support vectors in arrays of 3"),
+        (b'{"tuple":[1]}', "a list of support vectors"),
+    ):
+        meta, tensors = opened(data, tmp_path / "m")
+        tensors["state.w.S.sv"] = np.frombuffer(text, np.uint8)
+        refused(tmp_path / "m", forged(meta, tensors), said)
+    meta, tensors = opened(data, tmp_path / "m")
+    tensors["state.w.size"][0] = 1
+    refused(tmp_path / "m", forged(meta, tensors), "1 support vectors in arrays of 3")
 
 
 def test_functions_cannot_be_saved(tmp_path):
@@ -523,10 +640,11 @@ def test_a_file_may_not_point_outside(where, value, tmp_path):
 
     X, y = stream()
     nr.PA1(kernel=nr.RBF(), budget=nr.ReplaceNearest(9)).partial_fit(csr_matrix(X), y).save(tmp_path / "m")
-    meta, tensors = opened((tmp_path / "m").read_bytes(), tmp_path / "m")
+    data = (tmp_path / "m").read_bytes()
+    meta, tensors = opened(data, tmp_path / "m")
     tensors[f"state.w.{where}"][0] = value
     refused(tmp_path / "m", forged(meta, tensors), "support vectors within their arrays")
-    meta, tensors = opened((tmp_path / "m").read_bytes(), tmp_path / "m")
+    meta, tensors = opened(data, tmp_path / "m")
     tensors["state.w.memo.at"][1] = 50
     refused(tmp_path / "m", forged(meta, tensors), "support vectors within their arrays")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,7 @@ from .expansion import Unbounded, maintain
 from .state import Basis, Need, Slot, describe, leaves, needs_of
 from .stores import Function, value
 
-if TYPE_CHECKING:
-    from .labels import Labels
-
+SPARE = 8.0  # of a budget in bytes for non-zeros, one part in so many is kept free for rows to come, and no row may take more
 LINEAR = ("vector", "scale", "norm", "mean", "link", "link norm", "pairs")  # needs an expansion can meet
 
 
@@ -69,8 +68,8 @@ def of_objects(kernel: Any) -> bool:
     return callable(kernel) and not knows(value, kernel)
 
 
-def described(cls: Any, given: Mapping[str, Any], params: Any, sparse: bool, width: int, labels: Labels | None) -> Any:
-    """Return the description of a learner's state: linear weights, or an expansion."""
+def described(cls: Any, given: Mapping[str, Any], params: Any, sparse: bool, width: int, labels: int) -> Any:
+    """Return the description of a learner's state for so many labels: linear weights, or an expansion."""
     average = bool(given.get("average", False))
     kernel = kernel_of(cls, given)
     if kernel is None:
@@ -78,10 +77,16 @@ def described(cls: Any, given: Mapping[str, Any], params: Any, sparse: bool, wid
     budget = budget_of(cls, given, params)
     store = "objects" if isinstance(kernel, Function) else "ragged" if sparse and not hasattr(budget, "between") else "packed"
     fit_together(cls, params, kernel, budget)
+    basis = Basis(kernel, budget, store)
     if budget.bytes:
-        classes = len(labels) if labels is not None and labels.declared and len(labels) > 2 else 1
-        budget = in_bytes(cls, given, params, Basis(kernel, budget, store), {"feature": max(width, 1), "class": classes})
-    return describe(cls.State, params, average, Basis(kernel, budget._replace(bytes=0.0), store))
+        sizes = {"feature": max(width, 1), "class": class_rows(cls, given, labels), "two": 2}
+        basis = in_bytes(cls, given, params, basis, sizes)
+    return describe(cls.State, params, average, basis)
+
+
+def class_rows(cls: Any, given: Mapping[str, Any], labels: int) -> int:
+    """Return how many rows of coefficients there are for so many labels: one for two classes, as a rule."""
+    return max(labels, 1) if labels > 2 or cls.by_rows or given.get("cost") is not None else 1
 
 
 def kernel_of(cls: Any, given: Mapping[str, Any]) -> Any:
@@ -139,27 +144,43 @@ def fit_together(cls: Any, params: Any, kernel: Any, budget: Any) -> None:
         )
 
 
-def in_bytes(cls: Any, given: Mapping[str, Any], params: Any, basis: Basis, sizes: dict[str, int]) -> Any:
-    """Return the budget with the largest B whose state, one vector more included, has no more than its bytes."""
+def in_bytes(cls: Any, given: Mapping[str, Any], params: Any, basis: Basis, sizes: dict[str, int]) -> Basis:
+    """Return what keeps the state within the bytes of the budget: the largest B, or for non-zeros what the parts of it take.
+
+    Everything counts, room for one vector more included; but for non-zeros not the one row that is as wide as the features.
+    """
     budget, name = basis.budget, type(basis.budget).__name__
-    if basis.store != "packed":
-        raise ValueError(
-            f"a budget in bytes needs rows of one size, as arrays have: give {name}(B=...) for sparse rows and objects"
-        )
-    spec = describe(cls.State, params, bool(given.get("average", False)), basis)
+    if basis.store == "objects":
+        raise ValueError(f"a budget in bytes needs rows of numbers, as the size of objects is not known: give {name}(B=...)")
+    spec = describe(cls.State, params, bool(given.get("average", False)), replace(basis, cap=(1.0,) * 5 if sparse(basis) else ()))
     dtype = np.dtype(given["dtype"])
+    fixed = vector = pair = cell = 0
+    for _, slot, _ in leaves(spec, spec):
+        size = (dtype if slot.dtype is float else np.dtype(slot.dtype)).itemsize
+        size *= math.prod(sizes[axis] for axis in slot.axes if axis in sizes)
+        times = slot.axes.count("slot")
+        if "cell" in slot.axes:
+            cell += size
+        elif times:
+            vector, pair = vector + size * (times == 1), pair + size * (times == 2)
+        elif not (sparse(basis) and slot.scratch and slot.axes == ("feature",)):
+            fixed += size
+    room = budget.bytes - fixed
+    spare = room / SPARE if sparse(basis) else 0.0
+    least = 2 * vector + 4 * pair + 2 * max(spare, cell)
+    if least > room or cell > spare:
+        need = fixed + (SPARE * max(cell, (2 * vector + 4 * pair) / (SPARE - 2)) if sparse(basis) else least)
+        raise ValueError(f"{name}(bytes={budget.bytes:g}) holds no support vector: one takes {math.ceil(need)} bytes in all here")
+    if sparse(basis):
+        cap = (float(vector), float(pair), float(cell), room, spare)
+        return replace(basis, budget=budget._replace(B=math.inf), cap=cap)
+    root = math.sqrt(vector * vector + 4.0 * pair * room)
+    slots = int(2.0 * room / (vector + root))  # the root of pair slots^2 + vector slots = room, without cancellation
+    while vector * slots + pair * slots * slots > room:
+        slots -= 1
+    return replace(basis, budget=budget._replace(B=float(slots - 1)))
 
-    def size(B: int) -> int:
-        dims = {**sizes, "slot": B + 1, "cell": 0, "two": 2}
-        slots = [slot for _, slot, _ in leaves(spec, spec)]
-        return sum(math.prod(s.shape(dims)) * (dtype if s.dtype is float else np.dtype(s.dtype)).itemsize for s in slots)
 
-    if size(1) > budget.bytes:
-        raise ValueError(f"{name}(bytes={budget.bytes:g}) holds no support vector: one takes {size(1)} bytes in all here")
-    low, high = 1, 2
-    while size(high) <= budget.bytes:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if size(middle) <= budget.bytes else (low, middle)
-    return budget._replace(B=float(low))
+def sparse(basis: Basis) -> bool:
+    """Return whether vectors are kept as non-zeros."""
+    return basis.store == "ragged"

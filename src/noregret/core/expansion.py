@@ -16,7 +16,7 @@ import numpy as np
 from numpy import ndarray
 
 from .examples import Block, Pair, Weighted
-from .stores import Ragged, alone_at, meet, move, put
+from .stores import Ragged, alone_at, crowded, crowding, leave, meet, move, put, storable
 from .weights import add, answer, answers, dot, norm2, null, scale, scores, spread, sqnorm, tick
 from .words import rare, word
 
@@ -54,6 +54,11 @@ class Expansion(NamedTuple):
         if isinstance(self.past, Mean):
             return np.asarray((self.past.v[:, at] + self.past.b[0] * alpha[:, at]) / self.past.n[0])
         return np.asarray(self.c[0] * alpha[:, at])
+
+    def trim(self) -> None:
+        """Let the oldest vectors go until the budget is kept."""
+        while over(self):
+            remove(self, oldest(self))
 
     def left(self) -> tuple[float, float]:
         """Return how many vectors and how many cells there is room for."""
@@ -97,6 +102,16 @@ def admit(budget, w, k, x):
 @word
 def maintain(budget, w):
     """Restore the limit after a vector was appended in the last slot."""
+
+
+def over(w):
+    """Return whether there are more vectors than the budget allows."""
+    return w.size[0] > w.budget.B or crowded(w.S, w.size[0])
+
+
+def full(w, x):
+    """Return whether there would be with the row."""
+    return w.size[0] >= w.budget.B or crowding(w.S, w.size[0] + 1, x)
 
 
 @word
@@ -352,7 +367,9 @@ def _(w, tau, x):
 
 @rare
 def enter(w, x):
-    """Do f += u k(x, .), as far as the budget lets it."""
+    """Do f += u k(x, .), as far as the budget lets it: not at all for a row that alone would take too many of its bytes."""
+    if not storable(w.S, x):
+        return
     k = alone_at(w.S, w.kernel, x)
     if not admit(w.budget, w, k, x):
         append(w, k, x)
@@ -426,6 +443,8 @@ def remove(w, r):
     """Forget vector r; the last one takes its place."""
     dropping(w.norm, w, r)
     dropping(w.kept, w, r)
+    dropping(w.memo, w, r)
+    leave(w.S, r)
     i = w.size[0] - 1
     if r != i:
         move(w.S, i, r)
@@ -437,6 +456,12 @@ def remove(w, r):
         moving(w.past, i, r)
         moving(w.memo, i, r)
     w.size[0] -= 1
+
+
+def remove_other(w, r, t):
+    """Forget vector r; return where vector t is now."""
+    remove(w, r)
+    return r if t == w.size[0] else t
 
 
 @moving.on(Mean)
@@ -489,6 +514,8 @@ def put_in(w):
     folding(w.kept, w)
     folding(w.past, w)
     if w.c[0] == 0.0:
+        for i in range(w.size[0]):
+            leave(w.S, i)
         w.size[0] = 0
     for k in range(w.alpha.shape[0]):
         for i in range(w.size[0]):

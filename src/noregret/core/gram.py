@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from numpy import ndarray
 
-from .expansion import along, appending, bump, moving
+from .expansion import along, appending, bump, dropping, moving
 from .stores import alone, meet_own
 from .words import rare, strict
 
@@ -69,6 +69,11 @@ def unborder(w, r):
     for i in range(n):
         for j in range(n):
             G.P[i, j] -= G.d[i] * G.d[j] / G.d[r]
+
+
+@dropping.on(Gram)
+def _(G, w, r):
+    unborder(w, r)
 
 
 @moving.on(Gram)

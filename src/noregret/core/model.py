@@ -18,7 +18,7 @@ from .params import depends_on_width, resolve
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
 from .sparse import Spared
 from .state import COUNT, Slot, leaves, settle, slots, tmap
-from .stores import Objects, Ragged
+from .stores import Capped, Objects, Packed, Ragged
 from .votes import Voted
 
 if TYPE_CHECKING:
@@ -27,9 +27,16 @@ if TYPE_CHECKING:
 Dims = dict[str, int]
 
 
-def first_sizes(budget: Any) -> Dims:
-    """Return the sizes of a new expansion: all of a budget in bytes, so that it is not exceeded while arrays grow."""
-    return {"slot": int(min(budget.B + 1.0, math.inf if budget.bytes else 64))}
+def first_sizes(w: Any) -> Dims:
+    """Return the sizes of a new expansion: of a budget in bytes all, so that there are never two sets of arrays."""
+    if capped(w):
+        return {"slot": 0}  # all is divided when the first row is seen
+    return {"slot": int(min(w.budget.B + 1.0, math.inf if w.budget.bytes else 64))}
+
+
+def capped(w: Any) -> bool:
+    """Return whether these are non-zeros on a budget in bytes."""
+    return isinstance(w, Expansion) and isinstance(w.S, Ragged) and isinstance(w.S.cap, Capped)
 
 
 class Model:
@@ -52,7 +59,10 @@ class Model:
         self.tally = np.zeros(5, np.int64)
         self.dims: Dims = {"feature": max(features.size, 1), "class": 1, "slot": 0, "cell": 0, "two": 2}
         if isinstance(self.spec[0], Expansion):
-            self.dims |= first_sizes(self.spec[0].budget)
+            self.dims |= first_sizes(self.spec[0])
+            if self.spec[0].budget.bytes and isinstance(self.spec[0].S, Packed) and features.grows:
+                name = type(self.spec[0].budget).__name__
+                raise ValueError(f"{name} keeps dense rows: in bytes it needs a fixed number of features; give {name}(B=...)")
         self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
         self.relabel()
         if self.learner.start is not None:
@@ -61,9 +71,10 @@ class Model:
         self.join()
         self.refresh()
 
-    def described(self, given: dict[str, Any], params: Any) -> Any:
-        """Return the description of the state under these parameters."""
-        return described(self.learner, given, params, self.sparse, self.features.size, self.labels)
+    def described(self, given: dict[str, Any], params: Any, more: int = 0) -> Any:
+        """Return the description of the state under these parameters, with so many labels more."""
+        labels = 0 if self.labels is None else len(self.labels)
+        return described(self.learner, given, params, self.sparse, self.features.size, labels + more)
 
     # ---- sizes -------------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
@@ -162,7 +173,7 @@ class Model:
         first = not self.many
         fresh = self.tally[EXAMPLES] == 0
         self.many = True
-        grown = {**self.dims, "class": max(len(labels), 1)}
+        grown = {**self.dims, "class": max(len(labels), 1), **self.retrench()}
         self.state = tmap(lambda slot, a: slot.grow(a, self.dims, grown), self.spec, self.state)
         self.dims = grown
         if first:
@@ -173,6 +184,30 @@ class Model:
             self.tally[SEEN] = len(labels) if labels.declared else 0 if fresh else 2
         self.cost = cost
         self.refresh()
+
+    def retrench(self) -> Dims:
+        """With more classes a vector takes more of a budget in bytes: let the oldest go until all fit; return the new sizes."""
+        if not self.by_classes:
+            return {}
+        self.spec = self.described(self.given, self.params)
+        self.state = tmap(lambda _, a: a, self.spec, self.state)
+        w = self.state[0]
+        w.trim()
+        if isinstance(w.S, Packed):
+            return first_sizes(w)
+        w.S.close_gaps(int(w.size[0]))
+        slots, cells = w.S.cap.divided(int(w.size[0]), 0)
+        return {"slot": slots, "cell": cells}
+
+    def expect(self, new: int) -> None:
+        """Refuse labels for which a budget in bytes has no room."""
+        if self.by_classes:
+            self.described(self.given, self.params, new)
+
+    @property
+    def by_classes(self) -> bool:
+        """Whether it matters to what is kept how many classes are known."""
+        return isinstance(self.spec[0], Expansion) and bool(self.spec[0].budget.bytes)
 
     # ---- running -----------------------------------------------------------------------------------------------------
     def loop(self, layout: str, weighted: bool) -> Drivers:
@@ -252,6 +287,8 @@ class Model:
             return rows.n
         stored = rows.stored()
         cells = stored[a:] - stored[a] + np.arange(rows.n - a + 1) * int(self.features.bias)
+        if isinstance(w, Expansion) and capped(w):  # a row with more is not stored
+            cells = np.concatenate([[0], np.cumsum(np.minimum(np.diff(cells), w.S.cap.spare // w.S.cap.cell))])
         fit = int(np.searchsorted(cells, room, side="right")) - 1
         b = a + int(min(float(fit), free, float(rows.n - a)))
         if b > a:
@@ -262,6 +299,9 @@ class Model:
     def enlarge(self, w: Any, free: float, room: float, cells: int) -> None:
         """Make room for another row of so many cells: where vectors have gone, or in larger arrays."""
         sizes = {}
+        if capped(w):
+            self.resize(**self.divided(w, cells))
+            return
         if isinstance(w, Voted) or free <= 0:
             sizes["slot"] = max(64, 2 * self.dims["slot"])
         if isinstance(w, Voted) or room < cells:
@@ -274,6 +314,15 @@ class Model:
         if isinstance(w, Expansion) and "slot" in sizes:
             sizes["slot"] = int(min(sizes["slot"], w.budget.B + 1))
         self.resize(**sizes)
+
+    def divided(self, w: Expansion, cells: int) -> Dims:
+        """Return the sizes under a budget in bytes: those there are while they have half the room that others would."""
+        n, cap = int(w.size[0]), w.S.cap
+        w.S.close_gaps(n)
+        slots, most = cap.divided(n, cells)
+        live = int(cap.live[0])
+        enough = 2 * (self.dims["slot"] - n) >= slots - n and 2 * (self.dims["cell"] - live) >= most - live
+        return {} if enough and self.dims["cell"] - live >= cells else {"slot": slots, "cell": most}
 
     # ---- reading -----------------------------------------------------------------------------------------------------
     def arrays(self) -> dict[str, np.ndarray]:

@@ -2,10 +2,10 @@
 
 Tensors: `tally`; `state.<path>`, every array of the state with its axes apart, spare capacity included, or, where that is much
 smaller, only the cells that are not as new, with their places in `at.<path>`; `features`, the names as JSON, where there are names;
-`front.<name>`, what stands before the learner of a pipeline. Metadata: `noregret`, JSON text with everything else; `sha256`, over
-that text and all tensors, the same in every format. A value JSON does not know is an object with a tag: {"tuple": [...]},
-{"bytes": ...}, {"part": ...}. The learners inside a pool are written in the same way, the names of their tensors after
-`<number>/`.
+support vectors that are strings or trees as JSON too; `front.<name>`, what stands before the learner of a pipeline. Metadata:
+`noregret`, JSON text with everything else; `sha256`, over that text and all tensors, the same in every format. A value JSON does
+not know is an object with a tag: {"tuple": [...]}, {"bytes": ...}, {"part": ...}. The learners inside a pool are written in the
+same way, the names of their tensors after `<number>/`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import os
 import pkgutil
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
 
 from .basis import described
 from .expansion import Expansion
-from .features import Columns, Features, Hashed, Names, Numbers
+from .features import Anything, Columns, Features, Hashed, Names, Numbers
 from .labels import Labels
 from .model import Dims
 from .params import Choice, resolve
@@ -196,8 +196,24 @@ def names_of(features: Features) -> Tensors:
     """Return the names of the features, where there are names."""
     if features.names is None:
         return {}
-    names = [encode(v, "a feature name", {}) for v in features.names]
-    return {"features": np.frombuffer(json.dumps(names, separators=(",", ":")).encode(), np.uint8)}
+    return {"features": written(features.names, "a feature name")}
+
+
+def written(values: Iterable[Any], what: str) -> np.ndarray:
+    """Return values as the bytes of their JSON."""
+    try:
+        text = json.dumps([encode(v, what, {}) for v in values], separators=(",", ":"))
+    except RecursionError:
+        raise TypeError(f"{what} cannot be saved: it is nested too deeply; give it as text, such as a tree in brackets") from None
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def listed(data: np.ndarray, what: str) -> list[Any]:
+    """Return the values that were written."""
+    expect(data.dtype == np.uint8 and data.ndim == 1, f"{what} as JSON", data.dtype)
+    values = decode(json.loads(data.tobytes()), {})
+    expect(isinstance(values, list), f"a list of {what}", values)
+    return values
 
 
 def said_of(labels: Labels | None) -> dict[str, Any] | None:
@@ -245,8 +261,6 @@ def pack(learner: Learner) -> tuple[dict[str, Any], Tensors]:
     given = options(m.given, "parameter", parts)  # those in force: the learner's attributes may have been set since
     meta["model"]["given"] = {k: v for k, v in given.items() if json.dumps(v) != json.dumps(params[k])}
     tensors |= names_of(m.features)
-    if any(a.dtype == object for a in m.arrays().values()):
-        raise TypeError("support vectors that are Python objects cannot be saved: a file holds numbers; keep them elsewhere")
     tensors["tally"] = m.tally
     if hasattr(m, "within"):
         tensors |= {f"state.{at}": a for at, a in m.weighing.arrays().items()}
@@ -256,7 +270,9 @@ def pack(learner: Learner) -> tuple[dict[str, Any], Tensors]:
         tensors |= {f"{k}/{name}": a for k, (_, theirs) in enumerate(inner) for name, a in theirs.items()}
         return meta, tensors
     for at, slot, a in leaves(m.spec, m.state):
-        if not slot.scratch:
+        if slot.dtype is object:
+            tensors[f"state.{at}"] = written(a[: learner.n_support_], "a support vector")
+        elif not slot.scratch:
             cells, places = packed(slot, slot.view(a, m.dims))
             tensors |= {f"state.{at}": cells} | ({} if places is None else {f"at.{at}": places})
             meta["format"] = 1 if places is None and meta["format"] == 1 else FORMAT
@@ -394,13 +410,21 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     given = in_force.get_params()
     sparse = said.get("sparse", False)
     expect(type(sparse) is bool, "whether the first rows were sparse", sparse)
-    spec = described(cls, given, resolve(cls.Params, given, features.size), sparse, features.size, labels)
+    known = 0 if labels is None else len(labels)
+    spec = described(cls, given, resolve(cls.Params, given, features.size), sparse, features.size, known)
     slots = {f"state.{at}": slot for at, slot, _ in leaves(spec, spec) if not slot.scratch}
     places = {f"state.{k[3:]}": tensors.pop(k) for k in list(tensors) if k.startswith("at.")}
     expect(slots.keys() == tensors.keys() >= places.keys(), f"the tensors {sorted(slots)}", sorted(tensors))
     expect(not places or dims["feature"] <= 2 * max(features.size, 1), f"room for {features.size} features", dims["feature"])
     for at, slot in slots.items():
-        if at in places:
+        if slot.dtype is object:
+            found = listed(tensors[at], "support vectors")
+            n = int(tensors[f"{at.removesuffix('S.sv')}size"][0])
+            expect(len(found) == n <= dims["slot"], f"{n} support vectors in arrays of {dims['slot']}", len(found))
+            tensors[at] = slot.new(dims, None)
+            for i, v in enumerate(found):  # one by one: a tuple is an object, not a row
+                tensors[at][i] = v
+        elif at in places:
             tensors[at] = unpacked(slot, tensors[at], places[at], dims, at)
         dtype = np.dtype(given["dtype"] if slot.dtype is float else slot.dtype)
         expect(tensors[at].dtype == dtype, f"{at} of {dtype}", tensors[at].dtype)
@@ -466,13 +490,15 @@ def behind(said: dict[str, Any], tensors: Tensors, learner: Learner) -> Any:
 
 def features_of(said: dict[str, Any], data: np.ndarray | None) -> Features:
     """Return the table of features."""
-    names: Any = None if data is None else decode(json.loads(data.tobytes()), {})
+    names: Any = None if data is None else listed(data, "names")
     kind, width, bias = said["kind"], said["width"], said["bias"]
-    expect(names is None or isinstance(names, list), "a list of names", names)
     expect(type(bias) is bool, "whether there is a constant feature", bias)
     if kind == "columns":
         expect(type(width) is int and width >= 0 and (names is None or len(names) == width), f"{width!r} columns", names)
         return Columns(width, bias, names)
+    if kind == "objects":
+        expect(names is None, "no names, as examples are objects", names)
+        return Anything()
     if kind == "numbers":
         count = said["count"]
         expect(names is None and type(count) is int and 0 <= count <= Numbers.MOST, "a number of features", count)

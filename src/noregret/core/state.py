@@ -16,7 +16,7 @@ import numpy as np
 from .covariance import Full
 from .expansion import Expansion, Nothing
 from .expansion import Mean as Averages
-from .stores import Objects, Packed, Ragged
+from .stores import Capped, Free, Objects, Packed, Ragged
 from .tracking import Kept, Tracked
 from .votes import Voted
 from .weights import Averaged, Linked, Normed, Scaled
@@ -64,11 +64,12 @@ class Slot:
         return a.reshape(self.shape(dims))
 
     def grow(self, a: np.ndarray, old: Dims, dims: Dims) -> np.ndarray:
-        """Make room; new cells hold the fill."""
+        """Make room, or give up what is spare; new cells hold the fill."""
         if self.shape(old) == self.shape(dims):
             return a
         b = self.new(dims, a.dtype)
-        self.view(b, dims)[tuple(slice(n) for n in self.shape(old))] = self.view(a, old)
+        common = tuple(slice(min(m, n)) for m, n in zip(self.shape(old), self.shape(dims), strict=True))
+        self.view(b, dims)[common] = self.view(a, old)[common]
         return b
 
     def split(self, a: np.ndarray, dims: Dims, positive: int) -> None:
@@ -121,6 +122,7 @@ class Basis:
     kernel: Any
     budget: Any
     store: str  # "packed", "ragged" or "objects"
+    cap: tuple[float, ...] = ()  # the numbers of a Capped, for non-zeros on a budget in bytes
 
 
 def describe(State: Any, params: Any, average: bool, basis: Basis | None = None) -> Any:
@@ -165,9 +167,10 @@ def expansion(what: str, parts: list[str], average: bool, basis: Basis) -> Any:
     vectors, reals = Slot(("class", "slot"), dtype=np.float64), Slot(("slot",), dtype=np.float64)
     scratch, row = Slot(("slot",), dtype=np.float64, scratch=True), Slot(("feature",), dtype=np.float64, scratch=True)
     ends = Slot(("slot",), dtype=np.int64)
+    cap = made(Capped, AGE, *basis.cap) if basis.cap else Free()
     store = {
         "packed": lambda: made(Packed, Slot(("feature", "slot")), reals, row),
-        "ragged": lambda: made(Ragged, Slot(("cell",), dtype=np.uint32), Slot(("cell",)), ends, ends, AGE, reals, row),
+        "ragged": lambda: made(Ragged, Slot(("cell",), dtype=np.uint32), Slot(("cell",)), ends, ends, AGE, reals, row, cap),
         "objects": lambda: made(Objects, Slot(("slot",), dtype=object), reals),
     }[basis.store]()
     tracked = "norm" in what or "norm" in parts

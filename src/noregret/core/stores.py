@@ -98,6 +98,7 @@ class Ragged(NamedTuple):
     used: ndarray  # cells in use, gaps included
     g: ndarray  # (slot,) measures
     z: ndarray  # (feature,) scratch: one vector, all zeros between uses
+    cap: Any  # Capped, or Free
 
     def vectors(self, order: ndarray, d: int) -> Any:
         """Return the vectors in this order as a CSR matrix of d features."""
@@ -126,7 +127,47 @@ class Ragged(NamedTuple):
         if not (n <= len(self.g) and 0 <= used <= len(self.idx)):
             return False
         inside = (self.start[:n] >= 0) & (self.start[:n] <= self.end[:n]) & (self.end[:n] <= used)
-        return bool(inside.all() and (self.idx[:used] < len(self.z)).all())
+        if not (inside.all() and (self.idx[:used] < len(self.z)).all()):
+            return False
+        live = int((self.end[:n] - self.start[:n]).sum())
+        return not isinstance(self.cap, Capped) or (live == self.cap.live[0] and not crowded(self, n))
+
+
+class Free(NamedTuple):
+    """No limit in bytes."""
+
+
+class Capped(NamedTuple):
+    """A limit in bytes: what n vectors and their cells take, one vector more and `spare` included, is at most `room`.
+
+    So the row that has just come has a place, however full the store is, and arrays can be divided anew now and then only.
+    """
+
+    live: ndarray  # cells of the vectors
+    vector: float  # bytes for each vector
+    pair: float  # and for each pair of them
+    cell: float  # and for each cell
+    room: float
+    spare: float
+
+    def divided(self, n: int, row: int) -> tuple[int, int]:
+        """Return how many vectors and cells to have arrays for: n vectors, a row to come, and the rest in the same proportion."""
+        live, row = int(self.live[0]), min(row, int(self.spare // self.cell))
+        mean = max(1.0, live / n if n else float(row))
+        slots, high = n + 1, n + 2
+        while taken(self, high, live + (high - n) * mean) <= self.room:
+            slots, high = high, 2 * high
+        while high - slots > 1:
+            middle = (slots + high) // 2
+            slots, high = (middle, high) if taken(self, middle, live + (middle - n) * mean) <= self.room else (slots, middle)
+        if self._cells(slots) < live + row:
+            slots = n + 1
+        if self._cells(slots) < live + row:
+            raise ValueError("the budget keeps more than its bytes: `maintain` has to remove vectors while over(w)")
+        return slots, self._cells(slots)
+
+    def _cells(self, slots: int) -> int:
+        return int((self.room - taken(self, slots, 0)) // self.cell)
 
 
 class Objects(NamedTuple):
@@ -167,6 +208,46 @@ def put(S, kernel, i, x):
 @word
 def move(S, i, r):
     """Let vector i take the place of vector r."""
+
+
+@word
+def crowded(S, n):
+    """Return whether n vectors with the cells there are take more bytes than they may."""
+
+
+@word
+def crowding(S, n, x):
+    """Return whether they would with the row for one of them."""
+
+
+@word
+def storable(S, x):
+    """Return whether the row may be stored at all."""
+
+
+@word
+def leave(S, r):
+    """Take note that vector r is about to go."""
+
+
+@crowded.on(object)
+def _(S, n):
+    return False
+
+
+@crowding.on(object)
+def _(S, n, x):
+    return False
+
+
+@storable.on(object)
+def _(S, x):
+    return True
+
+
+@leave.on(object)
+def _(S, r):
+    pass
 
 
 # ---- packed ----------------------------------------------------------------------------------------------------------
@@ -296,6 +377,7 @@ def _(S, kernel, i, x):
     S.end[i] = n
     S.used[0] = n
     S.g[i] = total(kernel, x)
+    count(S.cap, S.end[i] - S.start[i])
 
 
 @move.on(Ragged)
@@ -303,6 +385,86 @@ def _(S, i, r):
     S.start[r] = S.start[i]
     S.end[r] = S.end[i]
     S.g[r] = S.g[i]
+
+
+@leave.on(Ragged)
+def _(S, r):
+    count(S.cap, S.start[r] - S.end[r])
+
+
+@word
+def count(cap, cells):
+    """Take note of so many cells more."""
+
+
+@word
+def beyond(cap, n, cells):
+    """Return whether n vectors and so many cells beside those there are too many."""
+
+
+@word
+def small(cap, x):
+    """Return whether there is always room for the row."""
+
+
+@crowded.on(Ragged)
+def _(S, n):
+    return beyond(S.cap, n, 0)
+
+
+@crowding.on(Ragged)
+def _(S, n, x):
+    return beyond(S.cap, n, nonzeros(x))
+
+
+@storable.on(Ragged)
+def _(S, x):
+    return small(S.cap, x)
+
+
+@count.on(Free)
+def _(cap, cells):
+    pass
+
+
+@beyond.on(Free)
+def _(cap, n, cells):
+    return False
+
+
+@small.on(Free)
+def _(cap, x):
+    return True
+
+
+@count.on(Capped)
+def _(cap, cells):
+    cap.live[0] += cells
+
+
+@beyond.on(Capped)
+def _(cap, n, cells):
+    return taken(cap, n + 1, cap.live[0] + cells) + cap.spare > cap.room
+
+
+@small.on(Capped)
+def _(cap, x):
+    return cap.cell * nonzeros(x) <= cap.spare
+
+
+def taken(cap, slots, cells):
+    """Return the bytes of arrays of these sizes."""
+    return cap.vector * slots + cap.pair * slots * slots + cap.cell * cells
+
+
+def nonzeros(x):
+    """Return how many coordinates of the row are not 0."""
+    n = 0
+    for k in range(nnz(x)):
+        _, v = item(x, k)
+        if v != 0.0:
+            n += 1
+    return n
 
 
 # ---- objects ---------------------------------------------------------------------------------------------------------
@@ -332,4 +494,10 @@ def _(S, kernel, i, x):
 @move.on(Objects)
 def _(S, i, r):
     S.sv[r] = S.sv[i]
+    S.sv[i] = 0
     S.g[r] = S.g[i]
+
+
+@leave.on(Objects)
+def _(S, r):
+    S.sv[r] = 0  # nothing holds an object that has gone

@@ -35,6 +35,7 @@ from .perceptron import step as err
 Budget = Annotated[float, Range(1.0, math.inf, "[)")]
 Limit = Annotated[Any, Range(1.0, math.inf, "[)"), None]  # None: as many as come; a kernel sees 0
 Factor = Annotated[Any, Range(0.0, 1.0, "(]"), None]
+LEAST_B = 84  # of the Forgetron's theorem
 RADIAL: dict[str, Any] = {"kernel": "rbf", "fit_intercept": False}
 
 
@@ -191,6 +192,25 @@ class FixedBudget(OnBudget):
     policy = lambda p, given: RemoveRedundant(p.B)  # noqa: E731
 
 
+def forgetron_radius(B: float) -> float:
+    """Return the norm up to which the Forgetron competes with any function: sqrt((B+1)/ln(B+1))/4."""
+    return 0.25 * math.sqrt((B + 1.0) / math.log(B + 1.0))
+
+
+def forgetron_bound(B: float, u2: float, hinge: float, k: float = 1.0) -> float:
+    """Return the most mistakes of a self-tuned Forgetron on two classes, given a comparator u in the space of the kernel.
+
+    u2 is |u|^2, hinge the sum of max(0, 1 - y u(x)) over all rounds, k the largest k(x, x). Infinite where nothing is proved. It
+    is for the other parameters at their defaults.
+
+    Dekel, Shalev-Shwartz, Singer (2008), section 5.
+
+    >>> forgetron_bound(100, u2=1.0, hinge=2.5)
+    12.0
+    """
+    return 2.0 * u2 + 4.0 * hinge if B >= LEAST_B and k <= 1.0 and math.sqrt(u2) <= forgetron_radius(B) else math.inf
+
+
 class Forgetron(OnBudget):
     """The Forgetron: over budget, all coefficients shrink, so that the oldest support vector is small when it goes.
 
@@ -199,7 +219,8 @@ class Forgetron(OnBudget):
     Parameters: `kernel`, with k(x, x) <= 1 for the bound; `B`, the support vectors kept; `phi` in (0, 1] for a fixed factor, None
     for the self-tuned one; the others as in Perceptron. Pitfall: shrinking all but the new vector circulates; it has no bound.
 
-    Bound (B >= 84, two classes), for any g with |g| <= sqrt((B+1)/ln(B+1))/4: mistakes <= 2|g|^2 + 4 sum of its hinge losses.
+    Bound (B >= 84, two classes), for any g with |g| <= sqrt((B+1)/ln(B+1))/4: mistakes <= 2|g|^2 + 4 sum of its hinge losses;
+    see `forgetron_bound`.
 
     Dekel, Shalev-Shwartz, Singer (2008), section 5.
 
@@ -214,6 +235,18 @@ class Forgetron(OnBudget):
     policy = lambda p, given: Shrink(p.B, phi=p.phi or None)  # noqa: E731
 
 
+def projectron_bound(eta: float, u2: float, hinge: float, k: float = 1.0) -> float:
+    """Return the most mistakes of a Projectron without B on two classes; the figures are those of `forgetron_bound`.
+
+    Orabona, Keshet, Caputo (2009).
+
+    >>> projectron_bound(0.125, u2=4.0, hinge=3.0)
+    20.0
+    """
+    share = 1.0 - 2.0 * eta * math.sqrt(u2)
+    return (u2 + 2.0 * hinge) / share if share > 0.0 and k <= 1.0 else math.inf
+
+
 class Projectron(OnBudget):
     """The Projectron: a mistake within eta of the span of the support vectors is put on them; others are added.
 
@@ -221,7 +254,8 @@ class Projectron(OnBudget):
     bounded domain), or the number beyond which every mistake is projected; the others as in Perceptron. O(n^2) time on a mistake
     and O(n^2) memory, n the number of support vectors. Pitfall: a toolbox compares the squared distance with its parameter.
 
-    Bound (k(x, x) <= 1, eta < 1/(2|u|), two classes): mistakes <= (|u|^2 + 2 sum of its hinge losses)/(1 - 2 eta |u|).
+    Bound (k(x, x) <= 1, eta < 1/(2|u|), two classes): mistakes <= (|u|^2 + 2 sum of its hinge losses)/(1 - 2 eta |u|);
+    see `projectron_bound`.
 
     Orabona, Keshet, Caputo (2009), figure 1.
 

@@ -1,7 +1,12 @@
 """Budgets: what a kernel learner does when it has one support vector more than it may keep. Any step takes any budget (G.11).
 
-A budget is given in vectors (`B`) or in bytes. `admit` may deal with a row before it is appended; `maintain` comes after. A budget
-of one's own is a NamedTuple with B and bytes and a case of `maintain`.
+A budget is given in vectors (`B`) or in bytes. `admit` may deal with a row before it is appended; `maintain` comes after. A
+budget of one's own is a NamedTuple with B and bytes and a case of `maintain`.
+
+In bytes, everything the state holds counts, room for the vector that has just come included. Of sparse rows the non-zeros count,
+so that one may take the place of several: rules go on while `over(w)`. An eighth is kept free for the row to come; a row that needs
+more is not stored, and nothing is learned from it. When a class comes that was not declared, vectors become larger, and the oldest
+go until all fit.
 """
 
 from __future__ import annotations
@@ -12,8 +17,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from ..core.expansion import admit, along, bump, earlier, length2, maintain, oldest, remeasure, remove
-from ..core.gram import FLAT, Gram, border, check, project_row, residual, unborder
+from ..core.expansion import (
+    admit,
+    along,
+    bump,
+    dropping,
+    earlier,
+    full,
+    length2,
+    maintain,
+    moving,
+    oldest,
+    over,
+    remeasure,
+    remove,
+    remove_other,
+)
+from ..core.gram import FLAT, Gram, border, check, project_row, residual
 from ..core.state import Slot, made
 from ..core.stores import alone, meet_own
 from ..core.tracking import leave_out_margin
@@ -201,7 +221,7 @@ class Near(NamedTuple):
 # ---- stopping, removing ----------------------------------------------------------------------------------------------
 @admit.on(Stop)
 def _(budget, w, k, x):
-    return w.size[0] >= budget.B
+    return full(w, x)
 
 
 @maintain.on(Stop)
@@ -211,13 +231,13 @@ def _(budget, w):
 
 @maintain.on(RemoveOldest)
 def _(budget, w):
-    if w.size[0] > budget.B:
+    while over(w):
         remove(w, oldest(w))
 
 
 @maintain.on(RemoveSmallest)
 def _(budget, w):
-    if w.size[0] > budget.B:
+    while over(w):
         r, least = 0, math.inf
         for i in range(w.size[0]):
             size = length2(w, i) * alone(w.kernel, w.S.g[i])
@@ -228,7 +248,7 @@ def _(budget, w):
 
 @maintain.on(RemoveRedundant)
 def _(budget, w):
-    if w.size[0] > budget.B:
+    while over(w):
         r, most = 0, -math.inf
         for i in range(w.size[0]):
             m = leave_out_margin(w, i)
@@ -248,19 +268,23 @@ def draw(rng, n):
 
 @maintain.on(RemoveRandom)
 def _(budget, w):
-    if w.size[0] > budget.B:
-        remove(w, draw(w.memo.rng, w.size[0] - 1))
+    t = w.size[0] - 1
+    while over(w):
+        r = draw(w.memo.rng, w.size[0] - 1)
+        t = remove_other(w, r if r < t else r + 1, t)
 
 
 @maintain.on(Shrink)
 def _(budget, w):
-    if w.size[0] > budget.B:
+    if over(w):
         r = oldest(w)
         phi = budget.phi
         if phi == 0.0:
             phi = self_tuned(w, r)
         scale(w, phi)
         remove(w, r)
+    while over(w):  # in bytes: the damage allowed for this round is spent, and another factor could only be 0
+        remove(w, oldest(w))
 
 
 def self_tuned(w, r):
@@ -286,7 +310,7 @@ def self_tuned(w, r):
 @admit.on(Projection)
 def _(budget, w, k, x):
     delta2 = residual(w, k)
-    if w.size[0] > 0 and (delta2 <= max(FLAT * k, budget.eta * budget.eta) or w.size[0] >= budget.B):
+    if w.size[0] > 0 and (delta2 <= max(FLAT * k, budget.eta * budget.eta) or full(w, x)):
         project_row(w, k, delta2)
         return True
     border(w, delta2)
@@ -310,19 +334,19 @@ def _(budget, w, k, x):
 
 @maintain.on(ProjectRemoved)
 def _(budget, w):
-    if w.size[0] > budget.B:
+    t = w.size[0] - 1
+    while over(w):
         P, n, r, least = w.memo.P, w.size[0], 0, math.inf
-        for i in range(n - 1):
+        for i in range(n):
             lost = length2(w, i) / P[i, i]
-            if lost < least or (lost == least and earlier(w, i, r)):
+            if i != t and (lost < least or (lost == least and earlier(w, i, r))):
                 r, least = i, lost
         for k in range(w.alpha.shape[0]):
             a = w.c[0] * w.alpha[k, r] / P[r, r]
             for i in range(n):
                 if i != r:
                     bump(w, k, i, -a * P[i, r])
-        unborder(w, r)
-        remove(w, r)
+        t = remove_other(w, r, t)
         remeasure(w.norm, w)
     check(w)
 
@@ -330,25 +354,26 @@ def _(budget, w):
 # ---- putting one vector on others ------------------------------------------------------------------------------------
 @maintain.on(Replace)
 def _(budget, w):
-    if w.size[0] > budget.B:
-        t, r, least = w.size[0] - 1, 0, math.inf
-        for i in range(t):
+    t = w.size[0] - 1
+    while over(w):
+        r, least = 0, math.inf
+        for i in range(w.size[0]):
             lost = length2(w, i) * (alone(w.kernel, w.S.g[i]) - w.kx[i] * w.kx[i] / w.kx[t])
-            if lost < least or (lost == least and earlier(w, i, r)):
+            if i != t and (lost < least or (lost == least and earlier(w, i, r))):
                 r, least = i, lost
         for k in range(w.alpha.shape[0]):
             bump(w, k, t, w.c[0] * w.alpha[k, r] * w.kx[r] / w.kx[t])
-        remove(w, r)
+        t = remove_other(w, r, t)
         remeasure(w.norm, w)
 
 
-def find_near(w, r, n):
-    """Find the nearest of the first n vectors to vector r."""
-    meet_own(w.S, w.kernel, n, w.ky, r)
+def find_near(w, r, t):
+    """Find the nearest of all vectors but t to vector r."""
+    meet_own(w.S, w.kernel, w.size[0], w.ky, r)
     at, least = -1, math.inf
-    for j in range(n):
+    for j in range(w.size[0]):
         gap = alone(w.kernel, w.S.g[j]) - 2.0 * w.ky[j]
-        if j != r and (gap < least or (gap == least and earlier(w, j, at))):
+        if j != r and j != t and (gap < least or (gap == least and earlier(w, j, at))):
             at, least = j, gap
     w.memo.at[r] = at
     w.memo.k[r] = w.ky[at] if at >= 0 else 0.0
@@ -368,39 +393,56 @@ def on_two(w, r, t):
     return a, b, rr - a * rt - b * rm
 
 
-@maintain.on(ReplaceNearest)
-def _(budget, w):
-    near, t, r, least = w.memo, w.size[0] - 1, 0, math.inf
-    near.at[t] = -1
-    if w.size[0] > budget.B:
-        for i in range(t):
+def put_on_two(w, t):
+    """Put the vector that loses least on t and on its neighbour; return which."""
+    near, r, least = w.memo, 0, math.inf
+    for i in range(w.size[0]):
+        if i != t:
             if near.at[i] < 0:
                 find_near(w, i, t)
             _, _, rest = on_two(w, i, t)
             lost = length2(w, i) * rest
             if lost < least or (lost == least and earlier(w, i, r)):
                 r, least = i, lost
-        a, b, _ = on_two(w, r, t)
-        for k in range(w.alpha.shape[0]):
-            alpha = w.c[0] * w.alpha[k, r]
-            bump(w, k, t, alpha * a)
-            if near.at[r] >= 0:
-                bump(w, k, near.at[r], alpha * b)
+    a, b, _ = on_two(w, r, t)
+    for k in range(w.alpha.shape[0]):
+        alpha = w.c[0] * w.alpha[k, r]
+        bump(w, k, t, alpha * a)
+        if near.at[r] >= 0:
+            bump(w, k, near.at[r], alpha * b)
+    return r
+
+
+@maintain.on(ReplaceNearest)
+def _(budget, w):
+    near, t, r = w.memo, w.size[0] - 1, -1
+    near.at[t] = -1
+    if over(w):
+        r = put_on_two(w, t)
     for i in range(t):
         m = near.at[i]
         if m >= 0 and w.kx[t] - 2.0 * w.kx[i] < alone(w.kernel, w.S.g[m]) - 2.0 * near.k[i]:
             near.at[i] = t
             near.k[i] = w.kx[i]
-    if w.size[0] > budget.B:
-        for i in range(t + 1):
-            if near.at[i] == r:
-                near.at[i] = -1
-            elif near.at[i] == t:  # which takes the place of r
-                near.at[i] = r
-        near.at[r] = near.at[t]
-        near.k[r] = near.k[t]
-        remove(w, r)
+    while r >= 0:
+        t = remove_other(w, r, t)
         remeasure(w.norm, w)
+        r = put_on_two(w, t) if over(w) else -1
+
+
+@dropping.on(Near)
+def _(near, w, r):
+    for i in range(w.size[0]):
+        if near.at[i] == r:
+            near.at[i] = -1
+        elif near.at[i] == w.size[0] - 1:  # which takes the place of r
+            near.at[i] = r
+
+
+@moving.on(Near)
+def _(near, i, r):
+    near.at[r] = near.at[i]
+    near.k[r] = near.k[i]
 
 
 # ---- merging ---------------------------------------------------------------------------------------------------------
@@ -450,7 +492,7 @@ def agreement(w, i, j):
 
 @maintain.on(Merge)
 def _(budget, w):
-    if w.size[0] > budget.B:
+    if over(w):
         n, i, least = w.size[0], 0, math.inf
         for j in range(n):
             aa = length2(w, j)

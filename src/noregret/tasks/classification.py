@@ -65,9 +65,25 @@ class Classifier(Learner):
         if not isinstance(y, Coded):
             y = discrete(inputs.targets(y, rows.n, numeric=False))
         c = self._weigh(y, c, balance=False)
-        done = self._run_pieces(m, rows, self._codes(m, y, c), c)
+        done = []
+        for a, b in self._spans(m, y, c, rows.n):
+            weights = None if c is None else c[a:b]
+            done += self._run_pieces(m, rows.cut(a, b), self._codes(m, some(y, slice(a, b)), weights), weights)
         self._keep(m)
         return done
+
+    def _spans(self, m: Model, y: Labelled, c: np.ndarray | None, n: int) -> list[tuple[int, int]]:
+        """Return the runs of rows to learn at once: all, unless every new class takes of what the others have."""
+        labels = m.labels
+        assert labels is not None
+        if not m.by_classes or labels.declared:
+            return [(0, n)]
+        counted = np.arange(n) if c is None else np.flatnonzero(c)
+        values, inverse = distinct(some(y, counted))
+        new = [k for k, v in enumerate(values) if v not in labels.index]
+        m.expect(len(new))
+        starts = sorted({0, *(int(counted[np.argmax(inverse == k)]) for k in new)})
+        return list(zip(starts, [*starts[1:], n], strict=True))
 
     def partial_fit(  # type: ignore[override] # scikit-learn's order of arguments
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
@@ -178,7 +194,7 @@ class Classifier(Learner):
         m = self._m if "_m" in self.__dict__ else self._start(self._one(x))
         labels = m.labels
         assert labels is not None
-        labels.missing([y])
+        m.expect(len(labels.missing([y])))
         before = None
         if m.tally[SEEN] or labels.declared:
             before = self._said(m, m.score_row(*m.features.row(x, False)))
@@ -200,7 +216,7 @@ class Classifier(Learner):
         m = self._m if "_m" in self.__dict__ else self._start(None, classes=classes)
         self._check_classes(m, classes)
         assert m.labels is not None
-        m.labels.missing(values)
+        m.expect(len(m.labels.missing(values)))
         for x in X:
             m.features.row(x, False)
             self._check_row(x)

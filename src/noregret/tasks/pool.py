@@ -113,6 +113,16 @@ class Pool:
         """Sizes, as those of a Model."""
         return {"feature": max(self.features.size, 1), "class": max(len(self.labels), 1) if self.many else 1}
 
+    @property
+    def by_classes(self) -> bool:
+        """Whether it matters to a member how many classes are known."""
+        return any(member.m.by_classes for member in self.members)
+
+    def expect(self, new: int) -> None:
+        """Refuse labels for which a member has no room."""
+        for member in self.members:
+            member.m.expect(new)
+
     # ---- changes -----------------------------------------------------------------------------------------------------
     def relabel(self) -> None:
         """The labels changed, or are there for the first time: a vote for each, if there are more than two."""
