@@ -29,27 +29,6 @@ from .words import Word
 # No allocation, no reference counts, no GIL; and no entry from C, which would double the compile time.
 KERNEL: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, "_nrt": False}
 FAST = {"reassoc", "contract", "nsz"}  # vectorised sums; NaN and infinity still behave
-FORMULAS = {
-    "noregret.core.rounds",
-    "noregret.parts.losses",
-    "noregret.parts.rates",
-    *(
-        f"noregret.families.{name}"
-        for name in [
-            "coin",
-            "confidence",
-            "dual_averaging",
-            "gradient",
-            "large_margin",
-            "mira",
-            "norma",
-            "one_class",
-            "passive_aggressive",
-            "perceptron",
-            "splitting",
-        ]
-    ),
-}  # modules whose texts are formulas, with no loop over features in them
 
 _lock = threading.RLock()
 _compiled: list[Any] = []
@@ -103,7 +82,7 @@ def reach(roots: Iterable[Any], kinds: Iterable[type]) -> tuple[list[Any], str]:
     while todo:
         for fn in todo:
             if isinstance(fn, Word):
-                seen[fn] = (fn.__name__, fn.strict)
+                seen[fn] = (fn.__name__, taken_as_written(fn))
                 continue
             scope = inspect.getclosurevars(fn)
             used = {**scope.globals, **scope.nonlocals}
@@ -112,7 +91,7 @@ def reach(roots: Iterable[Any], kinds: Iterable[type]) -> tuple[list[Any], str]:
             seen[fn] = (
                 fn.__module__,
                 fn.__name__,
-                getattr(fn, "strict", False),
+                taken_as_written(fn),
                 getattr(fn, "rare", False),
                 code_key(fn.__code__),
                 repr(fn.__defaults__),
@@ -148,12 +127,12 @@ def in_order(t: Any) -> bool:
 
 
 def taken_as_written(fn: Any) -> bool:
-    """Return whether a text is compiled with strict arithmetic: it says so, or it stands in a file of formulas.
+    """Return whether a text is compiled with strict arithmetic: it says so (`strict`), or its file does (AS_WRITTEN = True).
 
     Only loops over features gain from reassociation. Elsewhere it would let two copies of one formula, such as that of a first
     round which the compiler has peeled off its loop, differ in the last bit, and the split of a stream into calls would show.
     """
-    return getattr(fn, "strict", False) or getattr(fn, "__module__", "") in FORMULAS
+    return getattr(fn, "strict", False) or getattr(sys.modules.get(fn.__module__), "AS_WRITTEN", False)
 
 
 @cache

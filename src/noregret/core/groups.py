@@ -173,6 +173,35 @@ def catch_up_block(w, h, K):
         w.past[h] = w.total[0]
 
 
+def by_walk(kind, walk, walk_add):
+    """Give a kind `dot` and `add`: walks over an example as class c of K sees it."""
+
+    @dot.on(kind)
+    def _(w, x):
+        return walk(w, x, FIRST, ONE)
+
+    @dot.on(kind, Block)
+    def _(w, x):
+        return walk(w, x.x, x.c, x.K)
+
+    @dot.on(kind, Pair)
+    def _(w, x):
+        return walk(w, x.x, x.a, x.K) - walk(w, x.x, x.b, x.K)
+
+    @add.on(kind)
+    def _(w, a, x):
+        walk_add(w, a, x, FIRST, ONE)
+
+    @add.on(kind, object, Block)
+    def _(w, a, x):
+        walk_add(w, a, x.x, x.c, x.K)
+
+    @add.on(kind, object, Pair)
+    def _(w, a, x):
+        walk_add(w, a, x.x, x.a, x.K)
+        walk_add(w, -a, x.x, x.b, x.K)
+
+
 @strict
 def walk_block(w, x, c, K):
     """Return the score of class c; what is known of a group serves all its features that come in a row."""
@@ -195,35 +224,7 @@ def walk_block_add(w, a, x, c, K):
         w.u[j * K + c] += a * v
 
 
-@dot.on(Blocks)
-def _(w, x):
-    return walk_block(w, x, FIRST, ONE)
-
-
-@dot.on(Blocks, Block)
-def _(w, x):
-    return walk_block(w, x.x, x.c, x.K)
-
-
-@dot.on(Blocks, Pair)
-def _(w, x):
-    return walk_block(w, x.x, x.a, x.K) - walk_block(w, x.x, x.b, x.K)
-
-
-@add.on(Blocks)
-def _(w, a, x):
-    walk_block_add(w, a, x, FIRST, ONE)
-
-
-@add.on(Blocks, object, Block)
-def _(w, a, x):
-    walk_block_add(w, a, x.x, x.c, x.K)
-
-
-@add.on(Blocks, object, Pair)
-def _(w, a, x):
-    walk_block_add(w, a, x.x, x.a, x.K)
-    walk_block_add(w, -a, x.x, x.b, x.K)
+by_walk(Blocks, walk_block, walk_block_add)
 
 
 @strict
@@ -398,35 +399,7 @@ def measure_groups(w):
     w.age[0] = 0
 
 
-@dot.on(Groups)
-def _(w, x):
-    return walk_group(w, x, FIRST, ONE)
-
-
-@dot.on(Groups, Block)
-def _(w, x):
-    return walk_group(w, x.x, x.c, x.K)
-
-
-@dot.on(Groups, Pair)
-def _(w, x):
-    return walk_group(w, x.x, x.a, x.K) - walk_group(w, x.x, x.b, x.K)
-
-
-@add.on(Groups)
-def _(w, a, x):
-    walk_group_add(w, a, x, FIRST, ONE)
-
-
-@add.on(Groups, object, Block)
-def _(w, a, x):
-    walk_group_add(w, a, x.x, x.c, x.K)
-
-
-@add.on(Groups, object, Pair)
-def _(w, a, x):
-    walk_group_add(w, a, x.x, x.a, x.K)
-    walk_group_add(w, -a, x.x, x.b, x.K)
+by_walk(Groups, walk_group, walk_group_add)
 
 
 @scores.on(Groups)

@@ -8,6 +8,8 @@ from numpy import ndarray
 
 from .words import word
 
+AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
+
 SEEN, EXAMPLES, UPDATES, MISTAKES, TIE = range(5)  # cells of a tally
 
 

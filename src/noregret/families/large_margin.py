@@ -17,6 +17,8 @@ from ..core.weights import add, dot, norm2, scale, sqnorm
 from ..core.words import word
 from ..tasks.classification import Classifier
 
+AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
+
 
 class AlmaParams(NamedTuple):
     """ALMA_p."""

@@ -13,6 +13,8 @@ from ..core.state import Measured
 from ..core.weights import add, dot, norm2, spread, sqnorm
 from ..tasks.classification import Classifier
 
+AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
+
 
 class Params(NamedTuple):
     """None."""

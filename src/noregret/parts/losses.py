@@ -11,6 +11,8 @@ from typing import Annotated, Any, NamedTuple
 from ..core.params import Choice
 from ..core.words import word
 
+AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
+
 
 class Hinge(NamedTuple):
     """max(0, 1 - y f)."""
