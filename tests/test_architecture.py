@@ -45,6 +45,7 @@ CORE = [
     "batch",
     "engine",
     "inputs",
+    "dicts",
     "features",
     "groups",
     "drivers",

@@ -163,7 +163,7 @@ def _own_text() -> str:
 
 
 # ---- building --------------------------------------------------------------------------------------------------------
-def build(name: str, text: str, scope: dict[str, Any], plain: bool = False) -> dict[str, Any]:
+def build(name: str, text: str, scope: dict[str, Any], plain: bool = False, nogil: bool = True) -> dict[str, Any]:
     """Return the namespace of a driver text, its ``@jit`` functions compiled (or interpreted, always if `plain`)."""
     text = f'"""{name}: generated, do not edit."""\n{text}'
     scope = {"np": np, **scope}
@@ -177,7 +177,7 @@ def build(name: str, text: str, scope: dict[str, Any], plain: bool = False) -> d
         digest = hashlib.sha256("\0".join((text, mark, _own_text())).encode()).hexdigest()
         for fn in taught:
             teach(fn)
-        namespace = _load(f"noregret_{name}_{digest[:20]}", text, scope)
+        namespace = _load(f"noregret_{name}_{digest[:20]}", text, scope, KERNEL | {"nogil": nogil})
         _compiled.extend(namespace[n] for n in re.findall(r"^def (\w+)", text, re.M))
     return namespace
 
@@ -185,7 +185,7 @@ def build(name: str, text: str, scope: dict[str, Any], plain: bool = False) -> d
 _warned = False
 
 
-def _load(name: str, text: str, scope: dict[str, Any]) -> dict[str, Any]:
+def _load(name: str, text: str, scope: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """Run a driver text from a file that Numba can cache beside, or without a cache where no file can be written."""
     global _warned
     from numba import njit
@@ -197,7 +197,7 @@ def _load(name: str, text: str, scope: dict[str, Any]) -> dict[str, Any]:
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        module.__dict__.update(scope, jit=njit(cache=True, **KERNEL))
+        module.__dict__.update(scope, jit=njit(cache=True, **options))
         sys.modules[name] = module  # before running, or the next process cannot load the cached form
         spec.loader.exec_module(module)
         return module.__dict__
@@ -205,7 +205,7 @@ def _load(name: str, text: str, scope: dict[str, Any]) -> dict[str, Any]:
         if not _warned:
             warnings.warn(f"no kernel cache in {path.parent} ({e}): this process compiles for itself", stacklevel=2)
             _warned = True
-    scope["jit"] = njit(**KERNEL)
+    scope["jit"] = njit(**options)
     exec(text, scope)
     return scope
 
@@ -233,6 +233,47 @@ def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
     text = f"@jit\ndef run({args}):\n    return fn({args})\n"
     run: Callable[..., Any] = build(fn.__name__, text, {"fn": fn})["run"]
     return run
+
+
+@cache
+def python_interface() -> dict[str, Any]:
+    """Return what lets compiled code that holds the GIL look at Python objects: parts of CPython's C interface, and bare memory.
+
+    Objects are their addresses; none is kept, so no references are counted.
+    """
+    from llvmlite import ir
+    from numba import types
+    from numba.core.cgutils import get_or_insert_function
+    from numba.extending import intrinsic
+
+    p, byte, flag = types.intp, ir.IntType(8).as_pointer(), ir.IntType(32)
+
+    @intrinsic
+    def peek(_: Any, address: Any) -> Any:
+        """Return the word at an address."""
+        return p(p), lambda c, b, s, a: b.load(b.inttoptr(a[0], c.get_value_type(p).as_pointer()))
+
+    @intrinsic
+    def fetch(_: Any, address: Any) -> Any:
+        """Let the processor fetch what is at an address, while work goes on."""
+
+        def emit(c: Any, b: Any, s: Any, a: Any) -> Any:
+            kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+            b.call(
+                get_or_insert_function(b.module, kind, "llvm.prefetch.p0i8"), [b.inttoptr(a[0], byte), flag(0), flag(3), flag(1)]
+            )
+            return c.get_dummy_value()
+
+        return types.void(p), emit
+
+    return {
+        "peek": peek,
+        "fetch": fetch,
+        "next_item": types.ExternalFunction("PyDict_Next", types.int32(p, p, p, p)),
+        "look_up": types.ExternalFunction("PyDict_GetItemWithError", p(p, p)),
+        "as_double": types.ExternalFunction("PyFloat_AsDouble", types.float64(p)),
+        "as_integer": types.ExternalFunction("PyLong_AsLongLongAndOverflow", types.int64(p, p)),
+    }
 
 
 def plainly(e: Exception, step: Any) -> Exception:

@@ -7,12 +7,12 @@ Hashed fold any number of names into 2^bits places. The constant feature has a p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import repeat
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from .dicts import NOWHERE, places
 from .hashing import hash_name
 from .inputs import Rows, refuse_not_finite
 
@@ -34,6 +34,23 @@ def values_of(x: Mapping[Any, Any]) -> np.ndarray:
         at = int(np.argmin(np.isfinite(values)))
         refuse_not_finite("the example", 0, list(x)[at], repr(float(values[at])))
     return values
+
+
+def located(x: Mapping[Any, Any], table: dict[Any, int]) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return where the table has each name of an example (NOWHERE if it has not), the values, and how many names are unknown."""
+    found = places(x, table)
+    if found is not None:
+        return found
+    values = values_of(x)
+    idx = np.fromiter((table.get(k, NOWHERE) for k in x), np.uint32, len(x))
+    return idx, values, np.count_nonzero(idx == NOWHERE)
+
+
+def join(idx: np.ndarray, x: Mapping[Any, Any], table: dict[Any, int]) -> None:
+    """Give the names without a place theirs."""
+    names = list(x)
+    for k in np.flatnonzero(idx == NOWHERE).tolist():
+        idx[k] = table[names[k]]
 
 
 def add_duplicates(idx: np.ndarray, values: np.ndarray) -> Row:
@@ -75,11 +92,11 @@ class Columns:
                 refuse_not_finite("the example", 0, at, repr(float(values[at])))
             idx = np.flatnonzero(values)
             return idx.astype(np.uint32), values[idx]
-        values = values_of(x)
         if self.place is not None:
-            unknown = [k for k in x if k not in self.place]
-            idx = np.fromiter((self.place.get(k, 0) for k in x), np.uint32, len(x))
+            idx, values, missing = located(x, self.place)
+            unknown = [k for k in x if k not in self.place] if missing else []
         else:
+            values = values_of(x)
             unknown = [k for k in x if not (isinstance(k, (int, np.integer)) and 0 <= k < self.width)]
             idx = np.fromiter(x, np.uint32, len(x)) if not unknown else np.empty(0, np.uint32)
         if unknown:
@@ -204,17 +221,15 @@ class Names:
 
     def row(self, x: Mapping[Any, Any], grow: bool) -> Row:
         """Return one example as coordinates and values; unknown names join the table or are left out."""
-        if not isinstance(x, Mapping):
+        if type(x) is not dict and not isinstance(x, Mapping):
             raise TypeError(f"this model learns from named features: expected a dict, got {type(x).__name__}")
-        values = values_of(x)
-        if grow:
-            return np.fromiter(map(self.table.__getitem__, x), np.uint32, len(x)), values
-        try:
-            return np.fromiter(map(self.table.get, x), np.uint32, len(x)), values
-        except TypeError:  # None: a name that is not known
-            places = np.fromiter(map(self.table.get, x, repeat(-1)), np.int64, len(x))
-            known = places >= 0
-            return places[known].astype(np.uint32), values[known]
+        idx, values, unknown = located(x, self.table)
+        if unknown and grow:
+            join(idx, x, self.table)
+        elif unknown:
+            known = idx != NOWHERE
+            return idx[known], values[known]
+        return idx, values
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse a batch without names."""
@@ -289,15 +304,19 @@ class Hashed:
 
     def row(self, x: Mapping[Any, Any], grow: bool) -> Row:
         """Return one example as coordinates and values; names that meet in one place are summed."""
-        if not isinstance(x, Mapping):
+        if type(x) is not dict and not isinstance(x, Mapping):
             width = self.fitting(np.size(x))
             row = Columns(width, False).row(x, False)
             self.width = width if grow else self.width
             return row
-        values = values_of(x)
-        places = list(map(self.table.__getitem__, x)) if grow else [self.place(name, False) for name in x]
-        idx = np.array(places, np.uint32)
-        return add_duplicates(idx, values) if len(set(places)) < len(places) else (idx, values)
+        idx, values, unknown = located(x, self.table)
+        if unknown and grow:
+            join(idx, x, self.table)
+        elif unknown:
+            names = list(x)
+            for k in np.flatnonzero(idx == NOWHERE).tolist():
+                idx[k] = self.table.fold(names[k])
+        return add_duplicates(idx, values) if len(set(idx.tolist())) < len(idx) else (idx, values)
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse another number of columns than before, or more than places."""

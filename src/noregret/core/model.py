@@ -91,6 +91,7 @@ class Model:
             self.args.append(np.uintp(self.features.constant))
         self.loops: dict[tuple[str, bool], Drivers] = {}
         K = self.dims["class"]
+        self.keeps_rows = isinstance(self.state[0], (Voted, Expansion))
         self.work = np.zeros((2, K))
         self.one = (np.zeros(2, np.int64), np.zeros(1, np.int64 if self.many else np.float64), np.zeros((1, K)))
 
@@ -252,7 +253,7 @@ class Model:
         indptr, target, out = self.one
         indptr[1] = len(idx)
         target[0] = y
-        if c != 1.0 or isinstance(self.state[0], (Voted, Expansion)):
+        if c != 1.0 or self.keeps_rows:
             rows = Rows("csr", (indptr, idx, values), 1, 0)
             return self.learn(rows, target, None if c == 1.0 else np.array([c]))[0]
         loop = self.loops.get(("csr", False)) or self.loop("csr", False)
@@ -280,7 +281,7 @@ class Model:
     def room(self, rows: Rows, a: int) -> int:
         """Return up to which row to run before a state that keeps rows must grow."""
         w = self.state[0]
-        if not isinstance(w, (Voted, Expansion)):
+        if not self.keeps_rows:
             return rows.n
         free, room = w.left()
         if free >= rows.n - a and room == math.inf:
@@ -339,10 +340,10 @@ class Model:
 
     def nonzeros(self) -> int | None:
         """Return how many weights are not 0, None where there is no one weight vector."""
-        return None if isinstance(self.state[0], (Voted, Expansion)) else int(np.count_nonzero(self.weights()))
+        return None if self.keeps_rows else int(np.count_nonzero(self.weights()))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("args", "loops", "one", "scratch", "work")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("args", "keeps_rows", "loops", "one", "scratch", "work")}
 
     def __setstate__(self, d: dict[str, Any]) -> None:
         self.__dict__.update(d)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -177,9 +177,10 @@ class Classifier(Learner):
     def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> Any:
         """Learn one example with weight w; return the label predicted before (None when no class was known)."""
         m: Any = self.__dict__.get("_m")
-        code = None
-        if m is not None and w == 1.0 and self.__dict__.get("class_weight") is None and isinstance(y, Hashable):
-            code = m.labels.index.get(y)
+        try:
+            code = m.labels.index.get(y) if m is not None and w == 1.0 and self.__dict__.get("class_weight") is None else None
+        except TypeError:  # what cannot be a label
+            code = None
         if code is None:
             return self._learn_slowly(x, plain(y), w)
         idx, values = self._row(m, x, grow=True)

@@ -1,0 +1,102 @@
+"""Named examples read by compiled code: the same as Python reads them, and no trace left in Python's objects."""
+
+import sys
+from collections import Counter, OrderedDict, defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import noregret as nr
+from noregret.core import engine
+from noregret.core.dicts import NOWHERE, places
+from noregret.core.features import Columns, Hashed, Names
+
+NAMES = st.text(max_size=12)
+NUMBERS = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**63), 2**63 - 1), st.booleans())
+TABLES = {"names": lambda: Names(True), "hashed": lambda: Hashed(4, True)}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.dictionaries(NAMES, NUMBERS, max_size=40), max_size=6), st.dictionaries(NAMES, NUMBERS, max_size=40))
+def test_compiled_and_interpreted_reading_agree(table, learned, asked):
+    fast, slow = TABLES[table](), TABLES[table]()
+    for x in learned:
+        assert places(x, fast.table) is not None
+        found = fast.row(x, grow=True)
+        with engine.interpreted():
+            assert places(x, slow.table) is None
+            expected = slow.row(x, grow=True)
+        assert [a.tolist() for a in found] == [a.tolist() for a in expected]
+    assert fast.table == slow.table
+    with engine.interpreted():
+        expected = slow.row(asked, grow=False)
+    assert [a.tolist() for a in fast.row(asked, grow=False)] == [a.tolist() for a in expected]
+    assert fast.table == slow.table
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        {"a": np.float32(1.5)},
+        {"a": 1.0, 3: 2.0},
+        {("a", "b"): 1.0},
+        {"a": 2**63},
+        {"a": -(2**80)},
+        OrderedDict(a=1.0),
+        {b"a": 1.0},
+    ],
+    ids=repr,
+)
+def test_what_python_reads_itself_is_learned_all_the_same(x):
+    assert places(x, {}) is None
+    found = Names(False)
+    idx, values = found.row(x, grow=True)
+    assert idx.tolist() == list(range(len(x)))
+    assert values.tolist() == [float(v) for v in x.values()]
+    assert found.names == list(x)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf"), "1", None, 1j])
+def test_what_is_no_finite_number_is_refused_and_no_name_joins(bad):
+    found = Names(False)
+    found.row({"a": 1.0}, grow=True)
+    with pytest.raises((TypeError, ValueError), match="'b'"):
+        found.row({"new": 1.0, "b": bad}, grow=True)
+    assert found.names == ["a"]
+
+
+def test_kinds_of_dict():
+    table = {"a": 7, "b": 3}
+    for x in ({"b": 1, "a": True}, Counter("ba"), defaultdict(float, b=1.0, a=1.0)):
+        idx, values, unknown = places(x, table)
+        assert (idx.tolist(), values.tolist(), unknown) == ([3, 7], [1.0, 1.0], 0)
+    idx, _, unknown = places({"a": 1, "c": 2}, table)
+    assert (idx.tolist(), unknown) == ([7, int(NOWHERE)], 1)
+    assert places({}, table)[2] == 0
+
+
+def test_columns_by_name():
+    columns = Columns(2, False, ["a", "b"])
+    assert columns.row({"b": 2}, True)[0].tolist() == [1]
+    with pytest.raises(ValueError, match="unknown feature 'c'.*column names"):
+        columns.row({"b": 2, "c": 1.0}, True)
+
+
+def test_no_reference_is_kept_or_lost():
+    name, value, place = "a name of its own, " + str(1), 2.5 * len(sys.argv), 10**9
+    x, table = {name: value}, {name: place}
+    counts = [sys.getrefcount(v) for v in (name, value, place, x, table)]
+    for _ in range(1000):
+        places(x, table)
+    assert [sys.getrefcount(v) for v in (name, value, place, x, table)] == counts
+
+
+def test_a_label_that_cannot_be_one_is_refused_and_nothing_changes():
+    m = nr.PA1().partial_fit([{"a": 1.0}, {"a": -1.0}], [1, -1])
+    before = m.coef_.tolist()
+    with pytest.raises(TypeError, match="must be hashable"):
+        m.learn_one({"a": 1.0}, [1])
+    assert m.coef_.tolist() == before
