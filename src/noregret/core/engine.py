@@ -243,10 +243,11 @@ def python_interface() -> dict[str, Any]:
     """
     from llvmlite import ir
     from numba import types
-    from numba.core.cgutils import get_or_insert_function
+    from numba.core import cgutils
     from numba.extending import intrinsic
 
     p, byte, flag = types.intp, ir.IntType(8).as_pointer(), ir.IntType(32)
+    declare: Any = cgutils.get_or_insert_function
 
     @intrinsic
     def peek(_: Any, address: Any) -> Any:
@@ -258,10 +259,8 @@ def python_interface() -> dict[str, Any]:
         """Let the processor fetch what is at an address, while work goes on."""
 
         def emit(c: Any, b: Any, s: Any, a: Any) -> Any:
-            kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
-            b.call(
-                get_or_insert_function(b.module, kind, "llvm.prefetch.p0i8"), [b.inttoptr(a[0], byte), flag(0), flag(3), flag(1)]
-            )
+            prefetch = declare(b.module, ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag]), "llvm.prefetch.p0i8")
+            b.call(prefetch, [b.inttoptr(a[0], byte), flag(0), flag(3), flag(1)])  # to read, soon again, data
             return c.get_dummy_value()
 
         return types.void(p), emit

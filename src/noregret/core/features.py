@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .dicts import NOWHERE, places
-from .hashing import hash_name
+from .hashing import hash_names
 from .inputs import Rows, refuse_not_finite
 
 Row = tuple[np.ndarray, np.ndarray]
@@ -43,14 +43,13 @@ def located(x: Mapping[Any, Any], table: dict[Any, int]) -> tuple[np.ndarray, np
         return found
     values = values_of(x)
     idx = np.fromiter((table.get(k, NOWHERE) for k in x), np.uint32, len(x))
-    return idx, values, np.count_nonzero(idx == NOWHERE)
+    return idx, values, int(np.count_nonzero(idx == NOWHERE))
 
 
-def join(idx: np.ndarray, x: Mapping[Any, Any], table: dict[Any, int]) -> None:
-    """Give the names without a place theirs."""
-    names = list(x)
-    for k in np.flatnonzero(idx == NOWHERE).tolist():
-        idx[k] = table[names[k]]
+def strangers(idx: np.ndarray, x: Mapping[Any, Any]) -> tuple[np.ndarray, list[Any]]:
+    """Return which names have no place."""
+    at, names = np.flatnonzero(idx == NOWHERE), list(x)
+    return at, [names[k] for k in at.tolist()]
 
 
 def add_duplicates(idx: np.ndarray, values: np.ndarray) -> Row:
@@ -225,7 +224,8 @@ class Names:
             raise TypeError(f"this model learns from named features: expected a dict, got {type(x).__name__}")
         idx, values, unknown = located(x, self.table)
         if unknown and grow:
-            join(idx, x, self.table)
+            at, names = strangers(idx, x)
+            idx[at] = [self.table[name] for name in names]
         elif unknown:
             known = idx != NOWHERE
             return idx[known], values[known]
@@ -245,22 +245,20 @@ class Names:
 
 
 class Folded(dict[Any, int]):
-    """A table that folds a name into one of 2^bits places when it is first looked up, and remembers the first 2 x 2^bits names."""
+    """Names folded into 2^bits places; the first 2 x 2^bits of them are remembered."""
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
         self.taken: set[int] = set()
 
-    def fold(self, name: Any) -> int:
-        """Return the place of a name."""
-        return hash_name(name) & ((1 << self.bits) - 1)
-
-    def __missing__(self, name: Any) -> int:
-        at = self.fold(name)
-        if len(self) < 2 << self.bits:
-            self[name] = at
-            self.taken.add(at)
-        return at
+    def fold(self, names: Sequence[Any], remember: bool) -> np.ndarray:
+        """Return the places of names."""
+        found = hash_names(names) & ((1 << self.bits) - 1)
+        if remember and len(self) < 2 << self.bits:
+            new = dict(zip(names[: (2 << self.bits) - len(self)], found.tolist(), strict=False))
+            self.update(new)
+            self.taken.update(new.values())
+        return found
 
 
 class Hashed:
@@ -299,8 +297,8 @@ class Hashed:
 
     def place(self, name: Any, grow: bool) -> int:
         """Return the place of a name."""
-        at = self.table[name] if grow else self.table.get(name)
-        return self.table.fold(name) if at is None else at
+        at = self.table.get(name)
+        return int(self.table.fold([name], grow)[0]) if at is None else at
 
     def row(self, x: Mapping[Any, Any], grow: bool) -> Row:
         """Return one example as coordinates and values; names that meet in one place are summed."""
@@ -310,12 +308,9 @@ class Hashed:
             self.width = width if grow else self.width
             return row
         idx, values, unknown = located(x, self.table)
-        if unknown and grow:
-            join(idx, x, self.table)
-        elif unknown:
-            names = list(x)
-            for k in np.flatnonzero(idx == NOWHERE).tolist():
-                idx[k] = self.table.fold(names[k])
+        if unknown:
+            at, names = strangers(idx, x)
+            idx[at] = self.table.fold(names, remember=grow)
         return add_duplicates(idx, values) if len(set(idx.tolist())) < len(idx) else (idx, values)
 
     def check(self, rows: Rows, learner: str) -> None:

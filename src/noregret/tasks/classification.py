@@ -17,6 +17,7 @@ from ..core.learner import Learner, Progress
 from ..core.model import Model
 from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
 
+SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])  # which of two classes is the positive one: the sign of each
 COSTS = {"cost": None, "mode": "max_loss", "margin": "sqrt_cost"}
 
 
@@ -144,7 +145,7 @@ class Classifier(Learner):
         done = []
         if third:
             m.tally[TIE] = labels.tie if len(labels) < 3 else labels.early().tie
-            signs = np.where(y[:third] == labels.positive, 1.0, -1.0)
+            signs = SIGNS[labels.positive].take(y[:third])
             done.append(self._learned(m, rows.cut(0, third), y[:third], signs, c, labels))
         if third < rows.n:
             m.relabel()

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import engine
+from ..core.hashing import hash_all, murmur
 from ..core.words import rare
-
-MASK = 0xFFFFFFFF
 
 
 @cache
@@ -33,34 +32,6 @@ class Store(NamedTuple):
     hashes: Any
     slots: Any
     size: Any  # [names]
-
-
-def murmur(b, lo, hi):
-    """Return MurmurHash3 (x86, 32 bit) of b[lo:hi], as core.hashing does."""
-    h = np.int64(0)
-    n = hi - lo
-    whole = lo + (n & ~3)
-    for i in range(lo, whole, 4):
-        k = np.int64(b[i]) | np.int64(b[i + 1]) << 8 | np.int64(b[i + 2]) << 16 | np.int64(b[i + 3]) << 24
-        h ^= mixed(k)
-        h = (h << 13 | h >> 19) & MASK
-        h = (h * 5 + 0xE6546B64) & MASK
-    if whole < hi:
-        k = np.int64(0)
-        for i in range(hi - 1, whole - 1, -1):
-            k = k << 8 | np.int64(b[i])
-        h ^= mixed(k)
-    h ^= n
-    h = ((h ^ h >> 16) * 0x85EBCA6B) & MASK
-    h = ((h ^ h >> 13) * 0xC2B2AE35) & MASK
-    return h ^ h >> 16
-
-
-def mixed(k):
-    """Return four bytes stirred."""
-    k = (k * 0xCC9E2D51) & MASK
-    k = (k << 15 | k >> 17) & MASK
-    return (k * 0x1B873593) & MASK
 
 
 def slot_of(store, b, lo, hi, h):
@@ -193,12 +164,6 @@ def of(names: Sequence[str]) -> Store:
     """Return the store of these names."""
     data = [name.encode("utf-8", "surrogatepass") for name in names]
     return restored(np.frombuffer(b"".join(data), np.uint8), np.cumsum([0, *map(len, data)]))
-
-
-def hash_all(pool, ends, n, hashes):
-    """Hash every name."""
-    for k in range(n):
-        hashes[k] = murmur(pool, ends[k], ends[k + 1])
 
 
 def join_all(store, other, k, numbers):
