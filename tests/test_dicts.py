@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import noregret as nr
 from noregret.core import engine
-from noregret.core.dicts import NOWHERE, places
+from noregret.core.dicts import MEET, NOWHERE, UNKNOWN, read
 from noregret.core.features import Columns, Hashed, Names
+from noregret.core.hashing import hash_name
 
 NAMES = st.text(max_size=12)
 NUMBERS = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**63), 2**63 - 1), st.booleans())
@@ -24,10 +25,10 @@ TABLES = {"names": lambda: Names(True), "hashed": lambda: Hashed(4, True)}
 def test_compiled_and_interpreted_reading_agree(table, learned, asked):
     fast, slow = TABLES[table](), TABLES[table]()
     for x in learned:
-        assert places(x, fast.table) is not None
+        assert read(x, fast.table) is not None
         found = fast.row(x, grow=True)
         with engine.interpreted():
-            assert places(x, slow.table) is None
+            assert read(x, slow.table) is None
             expected = slow.row(x, grow=True)
         assert [a.tolist() for a in found] == [a.tolist() for a in expected]
     assert fast.table == slow.table
@@ -51,7 +52,7 @@ def test_compiled_and_interpreted_reading_agree(table, learned, asked):
     ids=repr,
 )
 def test_what_python_reads_itself_is_learned_all_the_same(x):
-    assert places(x, {}) is None
+    assert read(x, {}) is None
     found = Names(False)
     idx, values = found.row(x, grow=True)
     assert idx.tolist() == list(range(len(x)))
@@ -71,11 +72,29 @@ def test_what_is_no_finite_number_is_refused_and_no_name_joins(bad):
 def test_kinds_of_dict():
     table = {"a": 7, "b": 3}
     for x in ({"b": 1, "a": True}, Counter("ba"), defaultdict(float, b=1.0, a=1.0)):
-        idx, values, unknown = places(x, table)
-        assert (idx.tolist(), values.tolist(), unknown) == ([3, 7], [1.0, 1.0], 0)
-    idx, _, unknown = places({"a": 1, "c": 2}, table)
-    assert (idx.tolist(), unknown) == ([7, int(NOWHERE)], 1)
-    assert places({}, table)[2] == 0
+        idx, values, said = read(x, table)
+        assert (idx.tolist(), values.tolist(), said) == ([3, 7], [1.0, 1.0], 0)
+    assert read({}, table)[2] == 0
+
+
+def test_names_that_are_not_in_the_table():
+    table = {"a": 7, "b": 3}
+    idx, _, said = read({"a": 1, "c": 2}, table)
+    assert (idx.tolist(), said, len(table)) == ([7, NOWHERE], UNKNOWN, 2)
+    idx, _, said = read({"c": 1, "a": 1, "d": 2}, table, first=5, room=10)
+    assert (idx.tolist(), said, table) == ([7, 7, 8], 0, {"a": 7, "b": 3, "c": 7, "d": 8})
+    names = {f"\u00e9{k}": 1.0 for k in range(4)}
+    idx, _, said = read(names, table, bits=20, room=6)
+    assert idx.tolist() == [hash_name(name) & (1 << 20) - 1 for name in names]
+    assert (said, list(table)[4:]) == (0, ["\u00e90", "\u00e91"])
+    assert read({f"{k}": 1.0 for k in range(9)}, {}, bits=3)[2] == MEET
+
+
+def test_a_name_that_is_no_text_leaves_the_table_as_it_was():
+    table = {}
+    assert read({"good": 1.0, "\ud800": 1.0}, table, bits=10, room=10) is None
+    assert table == {}
+    assert read({"good": 1.0, "\ud800": 1.0}, table, room=10)[0].tolist() == [0, 1]  # places of their own need no bytes
 
 
 def test_columns_by_name():
@@ -90,8 +109,13 @@ def test_no_reference_is_kept_or_lost():
     x, table = {name: value}, {name: place}
     counts = [sys.getrefcount(v) for v in (name, value, place, x, table)]
     for _ in range(1000):
-        places(x, table)
+        read(x, table)
     assert [sys.getrefcount(v) for v in (name, value, place, x, table)] == counts
+    new = name + "!"
+    read({new: 1.0}, table, first=10**6, room=10)
+    table["as Python does it"] = int("1000002")
+    counts = [sys.getrefcount(v) for v in (table[new], table["as Python does it"])]
+    assert counts[0] == counts[1]
 
 
 def test_a_label_that_cannot_be_one_is_refused_and_nothing_changes():

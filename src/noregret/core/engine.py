@@ -239,7 +239,7 @@ def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
 def python_interface() -> dict[str, Any]:
     """Return what lets compiled code that holds the GIL look at Python objects: parts of CPython's C interface, and bare memory.
 
-    Objects are their addresses; none is kept, so no references are counted.
+    Objects are their addresses.
     """
     from llvmlite import ir
     from numba import types
@@ -248,11 +248,17 @@ def python_interface() -> dict[str, Any]:
 
     p, byte, flag = types.intp, ir.IntType(8).as_pointer(), ir.IntType(32)
     declare: Any = cgutils.get_or_insert_function
+    pointer: Any = types.CPointer
 
     @intrinsic
     def peek(_: Any, address: Any) -> Any:
         """Return the word at an address."""
         return p(p), lambda c, b, s, a: b.load(b.inttoptr(a[0], c.get_value_type(p).as_pointer()))
+
+    @intrinsic
+    def letters(_: Any, address: Any) -> Any:
+        """Return an address as that of bytes."""
+        return pointer(types.uint8)(p), lambda c, b, s, a: b.inttoptr(a[0], byte)
 
     @intrinsic
     def fetch(_: Any, address: Any) -> Any:
@@ -265,13 +271,23 @@ def python_interface() -> dict[str, Any]:
 
         return types.void(p), emit
 
+    def function(name: str, gives: Any, *takes: Any) -> Any:
+        return types.ExternalFunction(name, gives(*takes))
+
     return {
         "peek": peek,
+        "letters": letters,
         "fetch": fetch,
-        "next_item": types.ExternalFunction("PyDict_Next", types.int32(p, p, p, p)),
-        "look_up": types.ExternalFunction("PyDict_GetItemWithError", p(p, p)),
-        "as_double": types.ExternalFunction("PyFloat_AsDouble", types.float64(p)),
-        "as_integer": types.ExternalFunction("PyLong_AsLongLongAndOverflow", types.int64(p, p)),
+        "next_item": function("PyDict_Next", types.int32, p, p, p, p),
+        "look_up": function("PyDict_GetItemWithError", p, p, p),
+        "enter": function("PyDict_SetItem", types.int32, p, p, p),
+        "count_of": function("PyDict_Size", p, p),
+        "as_double": function("PyFloat_AsDouble", types.float64, p),
+        "as_integer": function("PyLong_AsLongLongAndOverflow", types.int64, p, p),
+        "as_utf8": function("PyUnicode_AsUTF8AndSize", p, p, p),
+        "new_integer": function("PyLong_FromLongLong", p, types.int64),
+        "release": function("Py_DecRef", types.void, p),
+        "forgive": function("PyErr_Clear", types.void),
     }
 
 

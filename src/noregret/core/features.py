@@ -7,13 +7,14 @@ Hashed fold any number of names into 2^bits places. The constant feature has a p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from .dicts import NOWHERE, places
-from .hashing import hash_names
+from .dicts import MEET, NOWHERE, read
+from .hashing import hash_name
 from .inputs import Rows, refuse_not_finite
 
 Row = tuple[np.ndarray, np.ndarray]
@@ -34,22 +35,6 @@ def values_of(x: Mapping[Any, Any]) -> np.ndarray:
         at = int(np.argmin(np.isfinite(values)))
         refuse_not_finite("the example", 0, list(x)[at], repr(float(values[at])))
     return values
-
-
-def located(x: Mapping[Any, Any], table: dict[Any, int]) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return where the table has each name of an example (NOWHERE if it has not), the values, and how many names are unknown."""
-    found = places(x, table)
-    if found is not None:
-        return found
-    values = values_of(x)
-    idx = np.fromiter((table.get(k, NOWHERE) for k in x), np.uint32, len(x))
-    return idx, values, int(np.count_nonzero(idx == NOWHERE))
-
-
-def strangers(idx: np.ndarray, x: Mapping[Any, Any]) -> tuple[np.ndarray, list[Any]]:
-    """Return which names have no place."""
-    at, names = np.flatnonzero(idx == NOWHERE), list(x)
-    return at, [names[k] for k in at.tolist()]
 
 
 def add_duplicates(idx: np.ndarray, values: np.ndarray) -> Row:
@@ -91,11 +76,14 @@ class Columns:
                 refuse_not_finite("the example", 0, at, repr(float(values[at])))
             idx = np.flatnonzero(values)
             return idx.astype(np.uint32), values[idx]
+        found = None if self.place is None else read(x, self.place)
+        if found is not None and not found[2]:
+            return found[:2]
+        values = values_of(x)
         if self.place is not None:
-            idx, values, missing = located(x, self.place)
-            unknown = [k for k in x if k not in self.place] if missing else []
+            unknown = [k for k in x if k not in self.place]
+            idx = np.fromiter((self.place.get(k, 0) for k in x), np.uint32, len(x))
         else:
-            values = values_of(x)
             unknown = [k for k in x if not (isinstance(k, (int, np.integer)) and 0 <= k < self.width)]
             idx = np.fromiter(x, np.uint32, len(x)) if not unknown else np.empty(0, np.uint32)
         if unknown:
@@ -222,14 +210,15 @@ class Names:
         """Return one example as coordinates and values; unknown names join the table or are left out."""
         if type(x) is not dict and not isinstance(x, Mapping):
             raise TypeError(f"this model learns from named features: expected a dict, got {type(x).__name__}")
-        idx, values, unknown = located(x, self.table)
-        if unknown and grow:
-            at, names = strangers(idx, x)
-            idx[at] = [self.table[name] for name in names]
-        elif unknown:
-            known = idx != NOWHERE
-            return idx[known], values[known]
-        return idx, values
+        found = read(x, self.table, first=int(self.bias), room=NOWHERE if grow else 0)
+        if found is not None and not found[2]:
+            return found[:2]
+        values = values_of(x)
+        if grow:
+            return np.fromiter(map(self.table.__getitem__, x), np.uint32, len(x)), values
+        idx = np.fromiter(map(self.table.get, x, repeat(NOWHERE)), np.uint32, len(x))
+        known = idx != NOWHERE
+        return idx[known], values[known]
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse a batch without names."""
@@ -245,20 +234,21 @@ class Names:
 
 
 class Folded(dict[Any, int]):
-    """Names folded into 2^bits places; the first 2 x 2^bits of them are remembered."""
+    """A table that folds a name into one of 2^bits places when it is first looked up, and remembers the first 2 x 2^bits names."""
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
-        self.taken: set[int] = set()
+        self.room = 2 << bits
 
-    def fold(self, names: Sequence[Any], remember: bool) -> np.ndarray:
-        """Return the places of names."""
-        found = hash_names(names) & ((1 << self.bits) - 1)
-        if remember and len(self) < 2 << self.bits:
-            new = dict(zip(names[: (2 << self.bits) - len(self)], found.tolist(), strict=False))
-            self.update(new)
-            self.taken.update(new.values())
-        return found
+    def fold(self, name: Any) -> int:
+        """Return the place of a name."""
+        return hash_name(name) & ((1 << self.bits) - 1)
+
+    def __missing__(self, name: Any) -> int:
+        at = self.fold(name)
+        if len(self) < self.room:
+            self[name] = at
+        return at
 
 
 class Hashed:
@@ -293,12 +283,12 @@ class Hashed:
     @property
     def collisions(self) -> int:
         """Return how many of the names remembered share a place with an earlier one."""
-        return len(self.table) - len(self.table.taken)
+        return len(self.table) - len(set(self.table.values()))
 
     def place(self, name: Any, grow: bool) -> int:
         """Return the place of a name."""
-        at = self.table.get(name)
-        return int(self.table.fold([name], grow)[0]) if at is None else at
+        at = self.table[name] if grow else self.table.get(name)
+        return self.table.fold(name) if at is None else at
 
     def row(self, x: Mapping[Any, Any], grow: bool) -> Row:
         """Return one example as coordinates and values; names that meet in one place are summed."""
@@ -307,11 +297,12 @@ class Hashed:
             row = Columns(width, False).row(x, False)
             self.width = width if grow else self.width
             return row
-        idx, values, unknown = located(x, self.table)
-        if unknown:
-            at, names = strangers(idx, x)
-            idx[at] = self.table.fold(names, remember=grow)
-        return add_duplicates(idx, values) if len(set(idx.tolist())) < len(idx) else (idx, values)
+        found = read(x, self.table, bits=self.bits, room=self.table.room if grow else 0)
+        if found is None:
+            values, places = values_of(x), [self.place(name, grow) for name in x]
+            found = np.array(places, np.uint32), values, MEET if len(set(places)) < len(places) else 0
+        idx, values, said = found
+        return add_duplicates(idx, values) if said else (idx, values)
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse another number of columns than before, or more than places."""

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
-
-from . import engine
 
 MASK = 0xFFFFFFFF
 
@@ -43,7 +38,7 @@ def hash_name(name: Any) -> int:
     return murmur3(name if isinstance(name, bytes) else str(name).encode() if isinstance(name, str) else repr(name).encode())
 
 
-# ---- many at once, compiled ------------------------------------------------------------------------------------------
+# ---- the same, for compiled code ------------------------------------------------------------------------------------------
 def murmur(b, lo, hi):
     """Return MurmurHash3 (x86, 32 bit) of b[lo:hi]."""
     h = np.int64(0)
@@ -76,19 +71,3 @@ def hash_all(pool, ends, n, hashes):
     """Hash n names, of which the k-th is pool[ends[k]:ends[k + 1]]."""
     for k in range(n):
         hashes[k] = murmur(pool, ends[k], ends[k + 1])
-
-
-@cache
-def _hasher() -> Any:
-    return engine.compiled(hash_all)
-
-
-def hash_names(names: Sequence[Any]) -> np.ndarray:
-    """Return the hashes of several names."""
-    if len(names) < 2 or engine.interpreting() or not all(type(name) is str for name in names):
-        return np.array([hash_name(name) for name in names], np.int64)
-    texts = [name.encode() for name in names]
-    ends = np.fromiter(accumulate(map(len, texts), initial=0), np.int64, len(texts) + 1)
-    hashes = np.empty(len(texts), np.int64)
-    _hasher()(np.frombuffer(b"".join(texts), np.uint8), ends, len(texts), hashes)
-    return hashes
