@@ -276,7 +276,13 @@ class Model:
 
     def score_row(self, idx: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the scores of one sparse row."""
-        return self.score(Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0))[0]
+        indptr = np.array((0, len(idx)))
+        if self.scratch:
+            return self.score(Rows("csr", (indptr, idx, values), 1, 0))[0]
+        out = np.empty((1, self.dims["class"]))
+        loop = self.loops.get(("csr", False)) or self.loop("csr", False)
+        loop.predict(*self.args, indptr, idx, values, out)
+        return out[0]
 
     def room(self, rows: Rows, a: int) -> int:
         """Return up to which row to run before a state that keeps rows must grow."""
