@@ -9,15 +9,19 @@ covariance for each class, and a round moves those of the true class and of its 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from statistics import NormalDist
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from ..core.bounds import Bound, Comparison
 from ..core.covariance import Dropped, Full, Herded, Inverse, absorb, gather, included, inflate, least, margin
-from ..core.examples import Block, Weighted, importance, required
+from ..core.examples import Block, Pair, Weighted, importance, required
+from ..core.labels import Labels
 from ..core.params import Choice, Derived, Fraction, Positive, Range
+from ..core.rounds import MaxLoss, Priced, furthest, price, rival
 from ..core.state import Covariance, PerClass, Weights
 from ..core.words import word
 from ..tasks.confidence import SecondOrder
@@ -213,48 +217,89 @@ def confide(s, A, y, v, phi, x):
 
 def cw(s, x, y, p):
     f, v = margin(s.mu, s.Sigma, x)
-    if v > least(s.Sigma, x) and y * f < p.phi * math.sqrt(v):
-        confide(s, step_of(y * f / math.sqrt(v), p.phi), y, v, p.phi, x)
+    phi = required(x) * p.phi
+    if phi > 0.0 and v > least(s.Sigma, x) and y * f < phi * math.sqrt(v):
+        confide(s, step_of(y * f / math.sqrt(v), phi), y, v, phi, x)
         return f, True
     return f, False
 
 
 def scw1(s, x, y, p):
     f, v = margin(s.mu, s.Sigma, x)
-    if v > least(s.Sigma, x) and y * f < p.phi * math.sqrt(v):
-        A = min(step_of(y * f / math.sqrt(v), p.phi), p.C * importance(x) * math.sqrt(v))
-        confide(s, A, y, v, p.phi, x)
+    phi = required(x) * p.phi
+    if phi > 0.0 and v > least(s.Sigma, x) and y * f < phi * math.sqrt(v):
+        A = min(step_of(y * f / math.sqrt(v), phi), p.C * importance(x) * math.sqrt(v))
+        confide(s, A, y, v, phi, x)
         return f, True
     return f, False
 
 
 def scw2(s, x, y, p):
     f, v = margin(s.mu, s.Sigma, x)
-    m, q = y * f, p.phi * math.sqrt(v)
-    if v > least(s.Sigma, x) and m < q:
+    phi = required(x) * p.phi
+    m, q = y * f, phi * math.sqrt(v)
+    if phi > 0.0 and v > least(s.Sigma, x) and m < q:
         n = v + 1.0 / (2.0 * p.C * importance(x))
-        phi2 = p.phi * p.phi
-        g = p.phi * math.sqrt(phi2 * m * m * v * v + 4.0 * n * v * (n + v * phi2))
+        phi2 = phi * phi
+        g = phi * math.sqrt(phi2 * m * m * v * v + 4.0 * n * v * (n + v * phi2))
         if m > 0.0:
             alpha = 2.0 * (q - m) * (q + m) / (2.0 * m * n + phi2 * m * v + g)
         else:
             alpha = (g - 2.0 * m * n - phi2 * m * v) / (2.0 * n * (n + v * phi2))
-        confide(s, alpha * math.sqrt(v), y, v, p.phi, x)
+        confide(s, alpha * math.sqrt(v), y, v, phi, x)
         return f, True
     return f, False
 
 
 def cw_var(s, x, y, p):
     f, v = margin(s.mu, s.Sigma, x)
-    m = y * f
-    if v > least(s.Sigma, x) and m < p.phi * v:
-        q = 1.0 + 2.0 * p.phi * m
-        root = math.sqrt(q * q + 8.0 * p.phi * (p.phi * v - m))
-        alpha = 2.0 * (p.phi * v - m) / (v * (q + root)) if q > 0.0 else (root - q) / (4.0 * p.phi * v)
-        k = 2.0 * alpha * p.phi
+    m, phi = y * f, required(x) * p.phi
+    if phi > 0.0 and v > least(s.Sigma, x) and m < phi * v:
+        q = 1.0 + 2.0 * phi * m
+        root = math.sqrt(q * q + 8.0 * phi * (phi * v - m))
+        alpha = 2.0 * (phi * v - m) / (v * (q + root)) if q > 0.0 else (root - q) / (4.0 * phi * v)
+        k = 2.0 * alpha * phi
         absorb(s.mu, s.Sigma, alpha * y, k, k / (1.0 + k * v), x)
         return f, True
     return f, False
+
+
+# ---- costs of CW, SCW: the margin of a confusion of cost 1 is phi deviations (or variances), and not 1 ------------------
+class InDeviations(NamedTuple):
+    """The class that is furthest below M[y, r] phi sqrt(v)."""
+
+    M: ndarray
+
+
+class InVariances(NamedTuple):
+    """The class that is furthest below M[y, r] phi v."""
+
+    M: ndarray
+
+
+@word
+def unit(cost, phi, v):
+    """Return the margin that a confusion of cost 1 asks for."""
+
+
+@unit.on(InDeviations)
+def _(cost, phi, v):
+    return phi * math.sqrt(v)
+
+
+@unit.on(InVariances)
+def _(cost, phi, v):
+    return phi * v
+
+
+@rival.on(InDeviations)
+@rival.on(InVariances)
+def _(cost, s, p, f, y, x):  # the unit is that of the best rival, so that equal costs choose it
+    r = furthest(cost.M, f, y, 0.0)
+    if r == y:
+        return y
+    v = margin(s.mu, s.Sigma, Pair(x.x, np.uintp(y), np.uintp(r), x.K, 1.0))[1]
+    return furthest(cost.M, f, y, unit(cost, p.phi, v))
 
 
 # ---- SOP, NAROW, IELLIP: each class against the rest -----------------------------------------------------------------
@@ -268,9 +313,14 @@ def _(x, c, K):
     return Block(x, c, K)
 
 
+@seen_by.on(Priced)
+def _(x, c, K):
+    return Block(x.x, c, K)
+
+
 @seen_by.on(Weighted)
 def _(x, c, K):
-    return Weighted(Block(x.x, c, K), x.c)
+    return Weighted(seen_by(x.x, c, K), x.c)
 
 
 @word
@@ -294,9 +344,14 @@ def _(x):
 
 
 def sop(s, x, y, p):
+    return sop_at(s, 1.0, x, y, p)
+
+
+def sop_at(s, n, x, y, p):
+    """Do a round in which a mistake counts as n examples."""
     f = included(s.mu, s.Sigma, x)
     if y * f <= 0.0 and margin(s.mu, s.Sigma, x)[1] > 0.0:
-        gather(s.mu, s.Sigma, importance(x) * y, importance(x), x)
+        gather(s.mu, s.Sigma, n * importance(x) * y, n * importance(x), x)
         return f, True
     return f, False
 
@@ -311,9 +366,14 @@ def narow_factor(v, b):
 
 
 def narow(s, x, y, p):
+    return narow_at(s, 1.0, x, y, p)
+
+
+def narow_at(s, m, x, y, p):
+    """Do a round that asks for margin m."""
     f, v = margin(s.mu, s.Sigma, x)
     q, k = narow_factor(v, p.b)
-    if y * f / q < 1.0 and v > 0.0:
+    if y * f / q < m and v > 0.0:
         gather(s.mu, s.Sigma, importance(x) * y, importance(x) * k, x)
         return f / q, True
     return f / q, False
@@ -325,11 +385,16 @@ def narow_score(s, x, p):
 
 
 def iellip(s, x, y, p):
+    return iellip_at(s, 1.0, x, y, p)
+
+
+def iellip_at(s, m, x, y, p):
+    """Do a round that makes the margin m on a mistake."""
     f, v = margin(s.mu, s.Sigma, x)
     c = p.c * p.b ** s.t[own(x)]
     s.t[own(x)] += 1.0
     if y * f <= 0.0 and v > least(s.Sigma, x):
-        absorb(s.mu, s.Sigma, (1.0 - y * f) / v * y, 0.0, c / v, x)
+        absorb(s.mu, s.Sigma, (m - y * f) / v * y, 0.0, c / v, x)
         inflate(s.Sigma, 1.0 / (1.0 - c), x)
         return f, True
     return f, False
@@ -338,25 +403,28 @@ def iellip(s, x, y, p):
 def rest_sop(s, f, y, p, tau, x):
     moved = False
     for c in range(f.shape[0]):
-        moved |= sop(s, seen_by(x, np.uintp(c), np.uintp(tau.shape[0])), 1.0 if c == y else -1.0, p)[1]
+        m = price(c, f, y, x)
+        if m > 0.0:
+            moved |= sop_at(s, m, seen_by(x, np.uintp(c), np.uintp(tau.shape[0])), 1.0 if c == y else -1.0, p)[1]
     return moved
 
 
 def rest_narow(s, f, y, p, tau, x):
     moved = False
     for c in range(f.shape[0]):
-        moved |= narow(s, seen_by(x, np.uintp(c), np.uintp(tau.shape[0])), 1.0 if c == y else -1.0, p)[1]
+        m = price(c, f, y, x)
+        if m > 0.0:
+            moved |= narow_at(s, m, seen_by(x, np.uintp(c), np.uintp(tau.shape[0])), 1.0 if c == y else -1.0, p)[1]
     return moved
 
 
 def rest_iellip(s, f, y, p, tau, x):
     moved = False
     for c in range(f.shape[0]):
-        moved |= iellip(s, seen_by(x, np.uintp(c), np.uintp(tau.shape[0])), 1.0 if c == y else -1.0, p)[1]
+        m = price(c, f, y, x)
+        if m > 0.0:
+            moved |= iellip_at(s, m, seen_by(x, np.uintp(c), np.uintp(tau.shape[0])), 1.0 if c == y else -1.0, p)[1]
     return moved
-
-
-# ---- the learners -------------------------------------------------------------------------------------------------------
 
 
 # ---- theorems --------------------------------------------------------------------------------------------------------
@@ -437,7 +505,19 @@ class NHERD(SecondOrder):
     State, Params, step = State, NherdParams, nherd
 
 
-class CW(SecondOrder):
+class Confident(SecondOrder):
+    """Learners that count margins in deviations or variances, and the margins of costs too."""
+
+    unit: ClassVar[Any] = InDeviations
+
+    @classmethod
+    def costs(cls, given: Mapping[str, Any], labels: Labels) -> Any:
+        """Return how rivals are chosen: by the largest loss in the learner's own unit of margin, or by prediction."""
+        found = super().costs(given, labels)
+        return cls.unit(found.M) if isinstance(found, MaxLoss) else found
+
+
+class CW(Confident):
     """Confidence-weighted learning: every example must be right with probability eta; standard deviation form.
 
     While m < phi sqrt(v), with phi the eta-quantile of the normal distribution: the smallest change of the Gaussian (in relative
@@ -462,7 +542,7 @@ class CW(SecondOrder):
     without = ("average", "class_weight")
 
 
-class CWVar(SecondOrder):
+class CWVar(Confident):
     """Confidence-weighted learning, variance form: the margin must be phi times its variance.
 
     While m < phi v: the smallest change for which m = phi v; kappa = 2 alpha phi.
@@ -478,11 +558,12 @@ class CWVar(SecondOrder):
 
     name = "cw_var"
     cite = "dredze2008"
+    unit = InVariances
     State, Params, step = State, CwParams, cw_var
     without = ("average", "class_weight")
 
 
-class SCW1(SecondOrder):
+class SCW1(Confident):
     """Soft confidence-weighted learning, SCW-I: the step of CW, at most C.
 
     While m < phi sqrt(v): alpha = min(C, that of CW).
@@ -501,7 +582,7 @@ class SCW1(SecondOrder):
     State, Params, step = State, Scw1Params, scw1
 
 
-class SCW2(SecondOrder):
+class SCW2(Confident):
     """Soft confidence-weighted learning, SCW-II: the confidence loss squared.
 
     While m < phi sqrt(v): the minimum of relative entropy + C [phi sqrt(v) - m]_+^2, in closed form.
@@ -544,6 +625,7 @@ class SOP(SecondOrder):
     cite = "cesabianchi2005"
     State, Params, step = State, SopParams, sop
     share, score_row = rest_sop, sop_score
+    without = ("average", "margin")
     bound = Bound("Cesa-Bianchi, Conconi, Gentile 2005", "mistakes", sop_bound)
 
 

@@ -15,7 +15,7 @@ from ..core.inputs import Rows
 from ..core.labels import Coded, Labelled, Labels, label_array, plain, some
 from ..core.learner import Learner, Progress
 from ..core.model import Model
-from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
+from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost, price
 
 COSTS = {"cost": None, "mode": "max_loss", "margin": "sqrt_cost"}
 
@@ -35,8 +35,9 @@ class Classifier(Learner):
     }
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Costs are for steps that ask for the required margin."""
-        if "step" in cls.__dict__ and required not in reach([cls.__dict__["step"]], ())[0]:
+        """Costs are for steps that ask for the required margin, or for the price of a class."""
+        texts = [cls.__dict__[text] for text in ("step", "share") if cls.__dict__.get(text) is not None]
+        if "step" in cls.__dict__ and not {required, price} & {*reach(texts, ())[0]}:
             cls.without = (*cls.without, *COSTS)
         super().__init_subclass__(**kwargs)
 
@@ -297,6 +298,7 @@ class Classifier(Learner):
             return UnitCost()
         margins: dict[str, Any] = {"sqrt_cost": np.sqrt, "cost": np.array, "unit": lambda cost: (cost > 0.0) * 1.0}
         modes: dict[str, Any] = {"max_loss": MaxLoss, "prediction": ByPrediction}
+        given = {"margin": "cost", **given}  # who asks for no margin pays the cost itself
         for what, table in (("margin", margins), ("mode", modes)):
             if given[what] not in table:
                 raise ValueError(f"{what} must be one of {', '.join(map(repr, table))}, got {given[what]!r}")
