@@ -130,7 +130,7 @@ def _(cost, c, f, y):
 @paid.on(ByPrediction)
 def _(cost, c, f, y):
     r = best(f, -1)
-    return cost.M[y, r] if c == y or c == r else 0.0
+    return cost.M[y, r] if c in (y, r) else 0.0
 
 
 # ---- the tally -------------------------------------------------------------------------------------------------------

@@ -4,6 +4,11 @@ The margin m = y mu.x of an example has variance v = x'Sigma x. Each learner mov
 (that is Sigma by -beta Sigma x x'Sigma); they differ in when, and in alpha and kappa. With more than two classes there is a
 covariance for each class, and a round moves those of the true class and of its best rival (Crammer, Dredze, Kulesza 2009,
 *Multi-class confidence weighted algorithms*); SOP, NAROW and IELLIP learn each class against the rest.
+
+With costs a confusion of cost rho asks for sqrt(rho) times the margin that one of cost 1 asks for, in the unit of the learner: 1
+for AROW and NHERD; phi deviations for CW and SCW, which is the same problem with another phi, solved by the same formula. The rival
+is the class that lacks most of its margin. Against the rest, a false alarm of class r on a row of class y costs rho(y, r), and a
+miss rho(y, q), q the best rival of those that cost anything: what the mistake would come to. What costs 0 is no mistake.
 """
 
 from __future__ import annotations
@@ -524,10 +529,11 @@ class CW(Confident):
     entropy) for which m = phi sqrt(v), in closed form.
 
     Parameters: `eta` in (1/2, 1) (search 0.55 to 0.95); `a`, the first variance; `covariance` "diag" or "full"; `update` of a
-    diagonal, "inv" or "drop". Any sample weight above 0 acts like 1: the constraint is hard.
+    diagonal, "inv" or "drop". Any sample weight above 0 acts like 1: the constraint is hard. Takes costs: a confusion of cost rho
+    must be right with probability Phi(sqrt(rho) phi), that is m >= sqrt(rho) phi sqrt(v).
 
-    Pitfalls: label noise makes the variances collapse; prefer AROW or SCW1 there. On dense noisy rows take update="drop" or
-    covariance="full". No scale: a only multiplies the weights.
+    Pitfalls: label noise makes the variances collapse, high costs even faster; prefer AROW or SCW1 there. On dense noisy rows take
+    update="drop" or covariance="full". No scale: a only multiplies the weights.
 
     Crammer, Dredze, Pereira (2008), *Exact convex confidence-weighted learning*.
 
@@ -547,7 +553,8 @@ class CWVar(Confident):
 
     While m < phi v: the smallest change for which m = phi v; kappa = 2 alpha phi.
 
-    Parameters: as CW. Pitfalls: as CW; and unlike CW it depends on the scale of the rows.
+    Parameters: as CW; a confusion of cost rho asks for m >= sqrt(rho) phi v. Pitfalls: as CW; and unlike CW it depends on the scale
+    of the rows.
 
     Dredze, Crammer, Pereira (2008), *Confidence-weighted linear classification*, figure 1.
 
@@ -569,6 +576,7 @@ class SCW1(Confident):
     While m < phi sqrt(v): alpha = min(C, that of CW).
 
     Parameters: `C` (search 2^-4 to 2^4); `eta`, `a`, `covariance`, `update` as CW. A sample weight c is c C. As C grows this is CW.
+    Takes costs, as CW; C stays the most that a row may move.
 
     Wang, Zhao, Hoi (2012), *Exact soft confidence-weighted learning*, proposition 1.
 
@@ -587,7 +595,8 @@ class SCW2(Confident):
 
     While m < phi sqrt(v): the minimum of relative entropy + C [phi sqrt(v) - m]_+^2, in closed form.
 
-    Parameters: as SCW1, with eta = 0.9. Pitfalls: on dense noisy rows take update="drop" or covariance="full".
+    Parameters: as SCW1, with eta = 0.9; a confusion of cost rho has the loss [sqrt(rho) phi sqrt(v) - m]_+. Pitfalls: on dense noisy
+    rows take update="drop" or covariance="full".
 
     Wang, Zhao, Hoi (2012), proposition 2.
 
@@ -607,7 +616,7 @@ class SOP(SecondOrder):
     f = v'(A + x x')^-1 x; on a mistake v += y x and A += x x'. mu = A^-1 v. Each class is learned against the rest.
 
     Parameters: `a`, the first A is a times the identity; `covariance` "diag" (A_j += x_j^2) or "full". A sample weight c is c y x
-    and c x x'.
+    and c x x'. Takes costs: a mistake of cost rho counts as rho examples, rho y x and rho x x'.
 
     Pitfalls: some toolboxes update A in every round; the paper, and this, only on mistakes.
 
@@ -636,6 +645,7 @@ class NAROW(SecondOrder):
     f = mu.x/(b v) there, mu.x else. Each class is learned against the rest.
 
     Parameters: `b` (search 0.1 to 10); `a`, the first variance; `covariance` "diag" or "full". A sample weight c is c y x and c/r.
+    Takes costs: a mistake of cost rho has the loss [sqrt(rho) - y f]_+, so theta moves while y f < sqrt(rho).
 
     Pitfalls: the form in some toolboxes updates the mean as AROW does, and does nothing while v <= 1/b.
 
@@ -659,7 +669,8 @@ class IELLIP(SecondOrder):
     Each class is learned against the rest.
 
     Parameters: `b` and `c` in (0, 1) (search b from 0.1 to 0.9); `a`, the first variance. Full covariance only, O(d^2). Any sample
-    weight above 0 acts like 1.
+    weight above 0 acts like 1. Takes costs: the good weights have margin sqrt(rho) where a mistake costs rho, so sqrt(rho) - m is
+    in the place of 1 - m.
 
     Pitfalls: with a small b the matrix barely adapts, and this is PA on mistakes.
 
