@@ -595,8 +595,8 @@ class SCW2(Confident):
 
     While m < phi sqrt(v): the minimum of relative entropy + C [phi sqrt(v) - m]_+^2, in closed form.
 
-    Parameters: as SCW1, with eta = 0.9; a confusion of cost rho has the loss [sqrt(rho) phi sqrt(v) - m]_+. Pitfalls: on dense noisy
-    rows take update="drop" or covariance="full".
+    Parameters: as SCW1, with eta = 0.9; the loss of a confusion of cost rho is [sqrt(rho) phi sqrt(v) - m]_+^2. Pitfalls: on dense
+    noisy rows take update="drop" or covariance="full".
 
     Wang, Zhao, Hoi (2012), proposition 2.
 
