@@ -202,12 +202,12 @@ def noisy(K, seed, n=400, d=4):
 @pytest.mark.parametrize("K", [2, 4])
 @pytest.mark.parametrize("name", NAMES)
 def test_dear_mistakes_are_rarer(name, K):
-    """Taking 0 for another class costs 16: over six noisy streams it happens less often, and all mistakes together cost less.
+    """Taking 0 for another class costs 25: over six noisy streams it happens less often, and all mistakes together cost less.
 
     CW and SCW in their exact form: a diagonal collapses on noise, with costs or without.
     """
     cost = 1 - np.eye(K)
-    cost[0, 1:] = 16.0
+    cost[0, 1:] = 25.0
     exact = {"covariance": "full"} if name in CONFIDENT else {}
     dear, total = np.zeros(2), np.zeros(2)
     with interpreted():
@@ -218,8 +218,8 @@ def test_dear_mistakes_are_rarer(name, K):
                 said = f.argmax(1) if K > 2 else (f > 0).astype(int)
                 dear[i] += ((y == 0) & (said != 0)).sum()
                 total[i] += cost[y, said].sum()
-    assert dear[1] < 0.8 * dear[0]
-    assert total[1] < 0.9 * total[0]
+    assert dear[1] < 0.85 * dear[0]
+    assert total[1] < 0.85 * total[0]
 
 
 # ---- the rest of the house -------------------------------------------------------------------------------------------
