@@ -57,7 +57,8 @@ def nherd_step(m, v, omega, need=1.0, C=1.0):
 
 def cw_var_step(m, v, omega, need=1.0, eta=0.7):
     """E.2."""
-    phi = need * NormalDist().inv_cdf(eta)
+    phi = NormalDist().inv_cdf(eta)
+    m = m - (need - 1) * phi * v
     if need > 0 and m < phi * v:
         b = 1 + 2 * phi * m
         alpha = (-b + np.sqrt(b**2 - 8 * phi * (m - phi * v))) / (4 * phi * v)
@@ -79,7 +80,8 @@ def cw_alpha(m, v, phi):
 
 def cw_step(m, v, omega, need=1.0, eta=0.7):
     """E.3."""
-    phi = need * NormalDist().inv_cdf(eta)
+    phi = NormalDist().inv_cdf(eta)
+    m = m - (need - 1) * phi * np.sqrt(v)
     if need > 0 and m < phi * np.sqrt(v):
         return confident(cw_alpha(m, v, phi), v, phi)
     return None
@@ -87,7 +89,8 @@ def cw_step(m, v, omega, need=1.0, eta=0.7):
 
 def scw1_step(m, v, omega, need=1.0, eta=0.75, C=1.0):
     """E.8, SCW-I."""
-    phi = need * NormalDist().inv_cdf(eta)
+    phi = NormalDist().inv_cdf(eta)
+    m = m - (need - 1) * phi * np.sqrt(v)
     if need > 0 and m < phi * np.sqrt(v):
         return confident(min(omega * C, cw_alpha(m, v, phi)), v, phi)
     return None
@@ -95,7 +98,8 @@ def scw1_step(m, v, omega, need=1.0, eta=0.75, C=1.0):
 
 def scw2_step(m, v, omega, need=1.0, eta=0.9, C=1.0):
     """E.8, SCW-II."""
-    phi = need * NormalDist().inv_cdf(eta)
+    phi = NormalDist().inv_cdf(eta)
+    m = m - (need - 1) * phi * np.sqrt(v)
     if need > 0 and m < phi * np.sqrt(v):
         n = v + 1 / (2 * omega * C)
         gamma = phi * np.sqrt(phi**2 * m**2 * v**2 + 4 * n * v * (n + v * phi**2))

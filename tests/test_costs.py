@@ -11,10 +11,12 @@ import reference_second_order as reference
 from click.testing import CliRunner
 from scipy.sparse import csr_matrix
 from test_algorithms import data
-from test_confidence import NAMES, matrices
+from test_confidence import NAMES, kullback, matrices
 
 import noregret as nr
 from noregret.cli import main
+from noregret.core.examples import Every
+from noregret.core.rounds import rival
 
 CONFIDENT = ["cw", "cw_var", "scw1", "scw2"]
 REST = ["sop", "narow", "iellip"]
@@ -73,13 +75,13 @@ def compare(name, K, weighted=False, **params):
 
 # ---- by hand: x = (1, 0) of class 0, twice; taking 0 for 1 costs 4, and phi = 1 -------------------------------------------
 PHI1 = NormalDist().cdf(1.0)
-BY_HAND = {  # the weight of class 0 and its variance after one round, worked out from m = 0, v = 2 and 2 phi (v = 1 alone)
+BY_HAND = {  # the weight of class 0 and its variance after one round, worked out from m = 0 and v = 2 (1 against the rest)
     "arow": ({}, 2 / 3, 1 / 2),
     "nherd": ({}, 2 / 3, 1 / 5),
-    "cw": ({"eta": PHI1}, 2 / math.sqrt(10), 1 / 3),
-    "cw_var": ({"eta": PHI1}, (math.sqrt(65) - 1) / 16, 4 / (3 + math.sqrt(65))),
-    "scw1": ({"eta": PHI1, "C": 0.5}, 1 / 2, 1 / (1 + 1 / (math.sqrt(3) - 1))),
-    "scw2": ({"eta": PHI1, "C": 0.25}, 1 / math.sqrt(6), 1 / 2),
+    "cw": ({"eta": PHI1}, 1.5 / math.sqrt(2), 2 / 5),
+    "cw_var": ({"eta": PHI1}, (math.sqrt(41) + 3) / 8, 4 / (7 + math.sqrt(41))),
+    "scw1": ({"eta": PHI1, "C": 0.5}, 1 / 2, 2 / 3),
+    "scw2": ({"eta": PHI1, "C": 0.25}, 5 * math.sqrt(2) / 12, 8 / 13),
     "sop": ({}, 4 / 5, 1 / 5),
     "narow": ({"b": 1.0}, 1.0, 1.0),
     "iellip": ({"c": 0.1}, 2.0, 1.0),
@@ -125,18 +127,44 @@ def test_equal_costs_of_1_predict_the_same_with_two_classes(name):
     assert a.n_updates_ == b.n_updates_
 
 
-@pytest.mark.parametrize("covariance", ["diag", "full"])
+OBJECTIVES = {  # of the missing margin
+    "scw1": lambda short: 0.3 * max(0.0, short),
+    "scw2": lambda short: 0.3 * max(0.0, short) ** 2,
+    "cw": lambda short: 1e6 * max(0.0, short),  # as good as a constraint
+    "cw_var": lambda short: 1e6 * max(0.0, short),
+}
+
+
+@pytest.mark.parametrize("need", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("name", CONFIDENT)
-def test_equal_costs_are_another_confidence(name, covariance):
-    """The problem with sqrt(rho) phi for phi, rivals included."""
-    X, y, c = rows(4, 3, n=100)
-    eta = 0.6
-    other = NormalDist().cdf(3.0 * NormalDist().inv_cdf(eta))
-    with interpreted():
-        a = make(name, 4, covariance=covariance, eta=other)
-        b = make(name, 4, covariance=covariance, eta=eta, cost=9.0 * (1 - np.eye(4)))
-        np.testing.assert_allclose(b.learn_many(X, y, sample_weight=c), a.learn_many(X, y, sample_weight=c), rtol=1e-7, atol=1e-9)
-    assert a.n_updates_ == b.n_updates_
+def test_steps_are_the_minimum_of_what_they_minimise(name, need):
+    """Relative entropy plus the loss of phi deviations and (need - 1) phi more of those from before, at the step and near it."""
+    rng, phi, tried = np.random.default_rng(0), NormalDist().inv_cdf(0.75), 0
+    deviation = (lambda v: v) if name == "cw_var" else math.sqrt
+    params = {"eta": 0.75, **({"C": 0.3} if name.startswith("scw") else {})}
+    for _ in range(20):
+        mu0, z, root = rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal((3, 3))
+        S0 = root @ root.T + 0.1 * np.eye(3)
+        v0 = z @ S0 @ z
+        found = reference.STEPS[name](mu0 @ z, v0, 1.0, need, **params)
+        if found is None:
+            assert mu0 @ z >= need * phi * deviation(v0)
+            continue
+        alpha, _, beta = found
+        mu, S = mu0 + alpha * S0 @ z, S0 - beta * np.outer(S0 @ z, S0 @ z)
+
+        def objective(mu, S, mu0=mu0, S0=S0, z=z, v0=v0):
+            asked = phi * deviation(z @ S @ z) + (need - 1) * phi * deviation(v0)
+            return kullback(mu, S, mu0, S0) + OBJECTIVES[name](asked - mu @ z)
+
+        best, L = objective(mu, S), np.linalg.cholesky(S)
+        for size in (1e-1, 1e-2, 1e-3):
+            near = L + size * rng.standard_normal(L.shape) * np.sqrt(np.diag(S))
+            assert objective(mu + size * L @ rng.standard_normal(3), near @ near.T) > best - 1e-7
+            assert objective(mu + size * S @ z, S) > best
+            assert objective(mu - size * S @ z, S) > best
+            tried += 1
+    assert tried > 15
 
 
 def test_equal_costs_against_the_rest():
@@ -177,19 +205,14 @@ def test_what_costs_nothing_teaches_nothing(name, mode):
         assert np.array_equal(a, m._m.arrays()[k]), k
 
 
-def test_a_dear_rival_goes_before_a_better_one():
-    """Class 1 has the higher score; class 2, whose confusion costs 100, lacks more of its margin."""
-    X, y = np.array([[1.0, 0.0], [1.0, 0.3], [1.0, 0.0]]), [0, 1, 0]
+@pytest.mark.parametrize(("costs", "wanted"), [((1, 1), 1), ((1, 2), 2), ((1, 1.1), 1), ((0, 1), 2), ((9, 1), 1), ((0, 0), 0)])
+@pytest.mark.parametrize("name", CONFIDENT)
+def test_the_rival_lacks_most_of_its_margin(name, costs, wanted):
+    """Scores 0, -0.1, -0.5 of variance 1, so v = 2: class 2 goes first where its confusion asks for 0.4 more; costs of 0 never."""
     with interpreted():
-        for name in CONFIDENT:
-            m, plain = (make(name, 3, cost=cost).partial_fit(X[:2], y[:2]) for cost in ({(0, 2): 100.0}, None))
-            for learner in (m, plain):
-                f = learner.decision_function(X[2:])[0]
-                assert f[1] > f[2]
-            before = m.coef_.copy()
-            m.partial_fit(X[2:], y[2:])
-            assert np.array_equal(m.coef_[1], before[1])
-            assert m.coef_[2] @ X[2] < before[2] @ X[2]
+        m = make(name, 3, eta=0.8, cost={(0, 1): costs[0] ** 2, (0, 2): costs[1] ** 2}).partial_fit([[0.0, 1.0]], [0])._m
+        at = Every(np.array([1.0, 0.0]), np.uintp(3))
+        assert rival(m.cost, m.state, m.params, np.array([0.0, -0.1, -0.5]), 0, at) == wanted
 
 
 # ---- dear mistakes are rarer -----------------------------------------------------------------------------------------
@@ -260,6 +283,8 @@ def test_bad_costs_are_refused(name):
         ):
             with pytest.raises(ValueError, match=said):
                 make(name, 4, **bad).partial_fit(X, y)
+        with pytest.raises(TypeError, match="cost must be a square matrix or a mapping .*, got '0:1=2'"):
+            make(name, 4, cost="0:1=2").partial_fit(X, y)
         m = make(name, 4, cost=COSTS[4]).partial_fit(X, y)
         before = {k: a.copy() for k, a in m._m.arrays().items()}
         with pytest.raises(ValueError, match="not negative"):

@@ -6,9 +6,11 @@ covariance for each class, and a round moves those of the true class and of its 
 *Multi-class confidence weighted algorithms*); SOP, NAROW and IELLIP learn each class against the rest.
 
 With costs a confusion of cost rho asks for sqrt(rho) times the margin that one of cost 1 asks for, in the unit of the learner: 1
-for AROW and NHERD; phi deviations for CW and SCW, which is the same problem with another phi, solved by the same formula. The rival
-is the class that lacks most of its margin. Against the rest, a false alarm of class r on a row of class y costs rho(y, r), and a
-miss rho(y, q), q the best rival of those that cost anything: what the mistake would come to. What costs 0 is no mistake.
+for AROW and NHERD; phi deviations for CW and SCW. What is above the unit is counted in deviations from before the round, so that
+the constraint is m - (sqrt(rho) - 1) phi sqrt(v_t) >= phi sqrt(v): the problem without costs, at a margin that is smaller by a
+constant, solved by the same formula; a dear confusion moves the mean, and not a narrower variance. The rival is the class that
+lacks most of its margin. Against the rest, a false alarm of class r on a row of class y costs rho(y, r), and a miss rho(y, q), q
+the best rival of those that cost anything: what the mistake would come to. What costs 0 is no mistake.
 """
 
 from __future__ import annotations
@@ -220,50 +222,57 @@ def confide(s, A, y, v, phi, x):
     absorb(s.mu, s.Sigma, A / math.sqrt(v) * y, k, 2.0 * A * phi / (rho * v), x)
 
 
+def beyond(m, q, x):
+    """Return the margin without what a confusion asks for on top of q, the margin of one that costs 1; cost 0 asks for none."""
+    return m - (required(x) - 1.0) * q if required(x) > 0.0 else math.inf
+
+
 def cw(s, x, y, p):
     f, v = margin(s.mu, s.Sigma, x)
-    phi = required(x) * p.phi
-    if phi > 0.0 and v > least(s.Sigma, x) and y * f < phi * math.sqrt(v):
-        confide(s, step_of(y * f / math.sqrt(v), phi), y, v, phi, x)
+    q = p.phi * math.sqrt(v)
+    m = beyond(y * f, q, x)
+    if v > least(s.Sigma, x) and m < q:
+        confide(s, step_of(m / math.sqrt(v), p.phi), y, v, p.phi, x)
         return f, True
     return f, False
 
 
 def scw1(s, x, y, p):
     f, v = margin(s.mu, s.Sigma, x)
-    phi = required(x) * p.phi
-    if phi > 0.0 and v > least(s.Sigma, x) and y * f < phi * math.sqrt(v):
-        A = min(step_of(y * f / math.sqrt(v), phi), p.C * importance(x) * math.sqrt(v))
-        confide(s, A, y, v, phi, x)
+    q = p.phi * math.sqrt(v)
+    m = beyond(y * f, q, x)
+    if v > least(s.Sigma, x) and m < q:
+        A = min(step_of(m / math.sqrt(v), p.phi), p.C * importance(x) * math.sqrt(v))
+        confide(s, A, y, v, p.phi, x)
         return f, True
     return f, False
 
 
 def scw2(s, x, y, p):
     f, v = margin(s.mu, s.Sigma, x)
-    phi = required(x) * p.phi
-    m, q = y * f, phi * math.sqrt(v)
-    if phi > 0.0 and v > least(s.Sigma, x) and m < q:
+    q = p.phi * math.sqrt(v)
+    m = beyond(y * f, q, x)
+    if v > least(s.Sigma, x) and m < q:
         n = v + 1.0 / (2.0 * p.C * importance(x))
-        phi2 = phi * phi
-        g = phi * math.sqrt(phi2 * m * m * v * v + 4.0 * n * v * (n + v * phi2))
+        phi2 = p.phi * p.phi
+        g = p.phi * math.sqrt(phi2 * m * m * v * v + 4.0 * n * v * (n + v * phi2))
         if m > 0.0:
             alpha = 2.0 * (q - m) * (q + m) / (2.0 * m * n + phi2 * m * v + g)
         else:
             alpha = (g - 2.0 * m * n - phi2 * m * v) / (2.0 * n * (n + v * phi2))
-        confide(s, alpha * math.sqrt(v), y, v, phi, x)
+        confide(s, alpha * math.sqrt(v), y, v, p.phi, x)
         return f, True
     return f, False
 
 
 def cw_var(s, x, y, p):
     f, v = margin(s.mu, s.Sigma, x)
-    m, phi = y * f, required(x) * p.phi
-    if phi > 0.0 and v > least(s.Sigma, x) and m < phi * v:
-        q = 1.0 + 2.0 * phi * m
-        root = math.sqrt(q * q + 8.0 * phi * (phi * v - m))
-        alpha = 2.0 * (phi * v - m) / (v * (q + root)) if q > 0.0 else (root - q) / (4.0 * phi * v)
-        k = 2.0 * alpha * phi
+    m = beyond(y * f, p.phi * v, x)
+    if v > least(s.Sigma, x) and m < p.phi * v:
+        q = 1.0 + 2.0 * p.phi * m
+        root = math.sqrt(q * q + 8.0 * p.phi * (p.phi * v - m))
+        alpha = 2.0 * (p.phi * v - m) / (v * (q + root)) if q > 0.0 else (root - q) / (4.0 * p.phi * v)
+        k = 2.0 * alpha * p.phi
         absorb(s.mu, s.Sigma, alpha * y, k, k / (1.0 + k * v), x)
         return f, True
     return f, False
@@ -529,8 +538,8 @@ class CW(Confident):
     entropy) for which m = phi sqrt(v), in closed form.
 
     Parameters: `eta` in (1/2, 1) (search 0.55 to 0.95); `a`, the first variance; `covariance` "diag" or "full"; `update` of a
-    diagonal, "inv" or "drop". Any sample weight above 0 acts like 1: the constraint is hard. Takes costs: a confusion of cost rho
-    must be right with probability Phi(sqrt(rho) phi), that is m >= sqrt(rho) phi sqrt(v).
+    diagonal, "inv" or "drop". Any sample weight above 0 acts like 1: the constraint is hard. Takes costs: with
+    rho for a confusion, m >= phi sqrt(v) + (sqrt(rho) - 1) phi sqrt(v_t), v_t the variance before the round.
 
     Pitfalls: label noise makes the variances collapse, high costs even faster; prefer AROW or SCW1 there. On dense noisy rows take
     update="drop" or covariance="full". No scale: a only multiplies the weights.
@@ -553,8 +562,8 @@ class CWVar(Confident):
 
     While m < phi v: the smallest change for which m = phi v; kappa = 2 alpha phi.
 
-    Parameters: as CW; a confusion of cost rho asks for m >= sqrt(rho) phi v. Pitfalls: as CW; and unlike CW it depends on the scale
-    of the rows.
+    Parameters: as CW; with costs m >= phi v + (sqrt(rho) - 1) phi v_t. Pitfalls: as CW; and unlike CW it depends on the scale of
+    the rows.
 
     Dredze, Crammer, Pereira (2008), *Confidence-weighted linear classification*, figure 1.
 
@@ -595,8 +604,7 @@ class SCW2(Confident):
 
     While m < phi sqrt(v): the minimum of relative entropy + C [phi sqrt(v) - m]_+^2, in closed form.
 
-    Parameters: as SCW1, with eta = 0.9; the loss of a confusion of cost rho is [sqrt(rho) phi sqrt(v) - m]_+^2. Pitfalls: on dense
-    noisy rows take update="drop" or covariance="full".
+    Parameters: as SCW1, with eta = 0.9. Pitfalls: on dense noisy rows take update="drop" or covariance="full", with costs too.
 
     Wang, Zhao, Hoi (2012), proposition 2.
 

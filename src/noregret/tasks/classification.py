@@ -319,7 +319,10 @@ def cost_matrix(cost: Any, labels: Labels) -> np.ndarray:
             if y in labels.index and r in labels.index:
                 C[labels.index[y], labels.index[r]] = v
     else:
-        given = np.asarray(cost, np.float64)
+        try:
+            given = np.asarray(cost, np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"cost must be a square matrix or a mapping {{(true, predicted): cost}}, got {cost!r}") from None
         if given.ndim != 2 or given.shape[0] != given.shape[1] or not labels.declared or len(given) != K:
             raise ValueError(
                 f"a cost matrix is square, with a row per declared class (classes=...): {K} of them, got {given.shape}"
