@@ -8,9 +8,10 @@ covariance for each class, and a round moves those of the true class and of its 
 With costs a confusion of cost rho asks for sqrt(rho) times the margin that one of cost 1 asks for, in the unit of the learner: 1
 for AROW and NHERD; phi deviations for CW and SCW. What is above the unit is counted in deviations from before the round, so that
 the constraint is m - (sqrt(rho) - 1) phi sqrt(v_t) >= phi sqrt(v): the problem without costs, at a margin that is smaller by a
-constant, solved by the same formula; a dear confusion moves the mean, and not a narrower variance. The rival is the class that
-lacks most of its margin. Against the rest, a false alarm of class r on a row of class y costs rho(y, r), and a miss rho(y, q), q
-the best rival of those that cost anything: what the mistake would come to. What costs 0 is no mistake.
+constant, solved by the same formula. (With sqrt(rho) phi for phi instead the variances shrink faster, and dear mistakes are less
+rare.) The rival is the class that lacks most of its margin. Against the rest, a false alarm of class r on a row of class y costs
+rho(y, r), and a miss rho(y, q), q the best rival of those that cost anything: what the mistake would come to. A cost of 0 asks AROW
+and NHERD for a margin of 0, and the others for nothing.
 """
 
 from __future__ import annotations
@@ -522,13 +523,13 @@ class NHERD(SecondOrder):
 class Confident(SecondOrder):
     """Learners that count margins in deviations or variances, and the margins of costs too."""
 
-    unit: ClassVar[Any] = InDeviations
+    counted: ClassVar[Any] = InDeviations
 
     @classmethod
     def costs(cls, given: Mapping[str, Any], labels: Labels) -> Any:
         """Return how rivals are chosen: by the largest loss in the learner's own unit of margin, or by prediction."""
         found = super().costs(given, labels)
-        return cls.unit(found.M) if isinstance(found, MaxLoss) else found
+        return cls.counted(found.M) if isinstance(found, MaxLoss) else found
 
 
 class CW(Confident):
@@ -574,7 +575,7 @@ class CWVar(Confident):
 
     name = "cw_var"
     cite = "dredze2008"
-    unit = InVariances
+    counted = InVariances
     State, Params, step = State, CwParams, cw_var
     without = ("average", "class_weight")
 

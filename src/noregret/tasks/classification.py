@@ -35,9 +35,9 @@ class Classifier(Learner):
     }
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Costs are for steps that ask for the required margin, or for the price of a class."""
-        texts = [cls.__dict__[text] for text in ("step", "share") if cls.__dict__.get(text) is not None]
-        if "step" in cls.__dict__ and not {required, price} & {*reach(texts, ())[0]}:
+        """Costs are for steps that ask for the required margin, or where classes share a round for the price of each."""
+        wanted, text = (required, cls.__dict__.get("step")) if cls.share is None else (price, cls.share)
+        if "step" in cls.__dict__ and wanted not in reach([text], ())[0]:
             cls.without = (*cls.without, *COSTS)
         super().__init_subclass__(**kwargs)
 
@@ -322,7 +322,7 @@ def cost_matrix(cost: Any, labels: Labels) -> np.ndarray:
         try:
             given = np.asarray(cost, np.float64)
         except (TypeError, ValueError):
-            raise TypeError(f"cost must be a square matrix or a mapping {{(true, predicted): cost}}, got {cost!r}") from None
+            raise ValueError(f"cost must be a square matrix or a mapping {{(true, predicted): cost}}, got {cost!r}") from None
         if given.ndim != 2 or given.shape[0] != given.shape[1] or not labels.declared or len(given) != K:
             raise ValueError(
                 f"a cost matrix is square, with a row per declared class (classes=...): {K} of them, got {given.shape}"
