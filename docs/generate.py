@@ -24,6 +24,7 @@ FAMILIES = {
     "gradient": "Gradient descent",
     "norma": "NORMA",
     "confidence": "Second order",
+    "against_rest": "Second order, each class against the rest",
     "adaptive": "Adaptive steps",
     "coin": "Coin betting",
     "hedge": "Many learners as one",

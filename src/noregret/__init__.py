@@ -19,9 +19,10 @@ __version__ = "0.1.0.dev0"
 # Public names by module, imported when first used: `import noregret` loads neither numba nor scikit-learn.
 _NAMES = {
     "families.adaptive": "AdaGrad AdaGradRegressor NAG NAGRegressor",
+    "families.against_rest": "IELLIP NAROW SOP",
     "families.budgeted": "BPANN BPAP BPAS FixedBudget Forgetron LeastRecent Projectron ProjectronPP RBP Stoptron",
     "families.coin": "Coin CoinRegressor",
-    "families.confidence": "AROW CW CWVar IELLIP NAROW NHERD SCW1 SCW2 SOP",
+    "families.confidence": "AROW CW CWVar NHERD SCW1 SCW2",
     "families.dual_averaging": (
         "AdaGradFOBOS AdaGradFOBOSRegressor AdaGradRDA AdaGradRDARegressor FTRL FTRLRegressor "
         "GroupLasso GroupLassoRegressor RDA RDARegressor"

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import engine
-from .examples import Biased, Block, Pair, Sparse, Weighted
-from .rounds import asked, count, rival, wrong_class, wrong_sign
+from .examples import Biased, Block, Every, Pair, Sparse, Weighted
+from .rounds import Priced, UnitCost, asked, count, rival, wrong_class, wrong_sign
 from .weights import answer, answers, scores, tick
 
 REAL = """
@@ -39,11 +39,11 @@ def learn({args}{data}{c}y, tally, work, out):
         tick(s.{first})
         count(tally, wrong, moved)
 """
-PAIR = """r = rival(cost, g[:tally[0]], y[i])
+PAIR = """r = rival(cost, s, p, g[:tally[0]], y[i], Every(x, K))
         if r >= 0 and r != y[i]:
             _, moved = step(s, {pair}, 1.0, p)"""
 SHARE = """work[0, :] = 0.0
-        moved = share(s, g[:tally[0]], y[i], p, work[0], {example})"""
+        moved = share(s, g[:tally[0]], y[i], p, work[0], {whole})"""
 PREDICT = """
 @jit
 def predict({args}{data}out):
@@ -65,7 +65,7 @@ LAYOUTS = {
     ),
 }
 VERBS = {f.__name__: f for f in (answer, answers, asked, count, rival, scores, tick, wrong_class, wrong_sign)}
-KINDS = {k.__name__: k for k in (Biased, Block, Pair, Sparse, Weighted)}
+KINDS = {k.__name__: k for k in (Biased, Block, Every, Pair, Priced, Sparse, Weighted)}
 
 
 class Job(NamedTuple):
@@ -138,6 +138,7 @@ def _build(job: Job, layout: str, weighted: bool, args: list[str], kinds: dict[s
     scope: dict[str, Any] = {**VERBS, **KINDS, **kinds, "step": job.step, "score": job.score, "share": job.share}
     if job.many:
         pair = "Pair(x, np.uintp(y[i]), np.uintp(r), K, asked(cost, y[i], r))"
+        words["whole"] = weigh("x" if isinstance(job.cost, UnitCost) else "Priced(x, cost)")
         words["round"] = SHARE.format(**words) if job.share else PAIR.format(pair=weigh(pair))
         if job.score:
             words["scores"], words["answers"] = f"{EACH}\n        g = f", EACH

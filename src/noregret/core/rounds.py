@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from numpy import ndarray
 
+from .examples import Weighted
 from .words import word
 
 AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
@@ -30,14 +31,26 @@ class ByPrediction(NamedTuple):
     M: ndarray
 
 
+class Priced(NamedTuple):
+    """A row for all classes, with what their confusions cost."""
+
+    x: Any
+    cost: Any
+
+
 @word
-def rival(cost, f, y):
-    """Return the class to tell y from, y itself for none."""
+def rival(cost, s, p, f, y, x):
+    """Return the class to tell y from, y itself for none; s, p and x are for costs whose unit is the learner's own."""
 
 
 @word
 def asked(cost, y, r):
     """Return the margin asked for between y and r."""
+
+
+@word
+def price(c, f, y, x):
+    """Return what class c, learned against the rest, pays for a mistake on a row of class y; 0: nothing to learn from it."""
 
 
 def best(f, skip):
@@ -49,18 +62,27 @@ def best(f, skip):
     return r
 
 
+def furthest(M, f, y, u):
+    """Return the class that lacks most of the margin M[y, r] u, among those whose confusion costs anything; y if none does."""
+    r = y
+    for c in range(f.shape[0]):
+        if M[y, c] > 0.0 and (r == y or f[c] - f[r] > u * (M[y, r] - M[y, c])):
+            r = c
+    return r
+
+
 @rival.on(UnitCost)
-def _(cost, f, y):
+def _(cost, s, p, f, y, x):
     return best(f, y)
 
 
 @rival.on(ByPrediction)
-def _(cost, f, y):
+def _(cost, s, p, f, y, x):
     return best(f, -1)
 
 
 @rival.on(MaxLoss)
-def _(cost, f, y):
+def _(cost, s, p, f, y, x):
     r = 0
     for c in range(f.shape[0]):
         if f[c] + cost.M[y, c] > f[r] + cost.M[y, r]:
@@ -73,14 +95,42 @@ def _(cost, y, r):
     return 1.0
 
 
-@asked.on(ByPrediction)
+@asked.on(object)
 def _(cost, y, r):
     return cost.M[y, r]
 
 
-@asked.on(MaxLoss)
-def _(cost, y, r):
-    return cost.M[y, r]
+@price.on(object)
+def _(c, f, y, x):
+    return 1.0
+
+
+@price.on(object, object, object, Weighted)
+def _(c, f, y, x):
+    return price(c, f, y, x.x)
+
+
+@price.on(object, object, object, Priced)
+def _(c, f, y, x):
+    return paid(x.cost, c, f, y)
+
+
+@word
+def paid(cost, c, f, y):
+    """Return the price of class c: a false alarm is the confusion of y with c, a miss that of y with its best rival."""
+
+
+@paid.on(MaxLoss)
+def _(cost, c, f, y):
+    if f.shape[0] == 1:
+        return 1.0  # as confusions with classes not yet known
+    return cost.M[y, furthest(cost.M, f, y, 0.0) if c == y else c]
+
+
+@paid.on(ByPrediction)
+def _(cost, c, f, y):
+    r = best(f, -1)
+    return cost.M[y, r] if c in (y, r) else 0.0
 
 
 # ---- the tally -------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from ..core.inputs import Rows
 from ..core.labels import Coded, Labelled, Labels, label_array, plain, some
 from ..core.learner import Learner, Progress
 from ..core.model import Model
-from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
+from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost, price
 
 SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])  # which of two classes is the positive one: the sign of each
 COSTS = {"cost": None, "mode": "max_loss", "margin": "sqrt_cost"}
@@ -36,8 +36,9 @@ class Classifier(Learner):
     }
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Costs are for steps that ask for the required margin."""
-        if "step" in cls.__dict__ and required not in reach([cls.__dict__["step"]], ())[0]:
+        """Costs are for steps that ask for the required margin, or where classes share a round for the price of each."""
+        wanted, text = (required, cls.__dict__.get("step")) if cls.share is None else (price, cls.share)
+        if "step" in cls.__dict__ and wanted not in reach([text], ())[0]:
             cls.without = (*cls.without, *COSTS)
         super().__init_subclass__(**kwargs)
 
@@ -299,6 +300,7 @@ class Classifier(Learner):
             return UnitCost()
         margins: dict[str, Any] = {"sqrt_cost": np.sqrt, "cost": np.array, "unit": lambda cost: (cost > 0.0) * 1.0}
         modes: dict[str, Any] = {"max_loss": MaxLoss, "prediction": ByPrediction}
+        given = {"margin": "cost", **given}  # who asks for no margin pays the cost itself
         for what, table in (("margin", margins), ("mode", modes)):
             if given[what] not in table:
                 raise ValueError(f"{what} must be one of {', '.join(map(repr, table))}, got {given[what]!r}")
@@ -319,7 +321,10 @@ def cost_matrix(cost: Any, labels: Labels) -> np.ndarray:
             if y in labels.index and r in labels.index:
                 C[labels.index[y], labels.index[r]] = v
     else:
-        given = np.asarray(cost, np.float64)
+        try:
+            given = np.asarray(cost, np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"cost must be a square matrix or a mapping {{(true, predicted): cost}}, got {cost!r}") from None
         if given.ndim != 2 or given.shape[0] != given.shape[1] or not labels.declared or len(given) != K:
             raise ValueError(
                 f"a cost matrix is square, with a row per declared class (classes=...): {K} of them, got {given.shape}"
