@@ -254,6 +254,36 @@ def learn(step, budget, kernel, X, y, K, B, weights=None, radius=None, average=F
     return Run(np.array(out), h.points, h.A, updates)
 
 
+# ---- the vote --------------------------------------------------------------------------------------------------------------
+def voted(X, y, kernel, K=1, B=np.inf, weights=None, beta=0.0, gamma=1.0, alpha=1.0):
+    """Return scores and votes: every vector that ever was is kept whole, and asked on its own."""
+    k, kept, out = kernel, [], []  # points, coefficients and votes of each vector
+    points, A = [], np.zeros((K, 0))
+
+    def f_of(points, A, x):
+        return A @ np.array([k(p, x) for p in points]) if points else np.zeros(K)
+
+    def vote(f):
+        return np.eye(K)[np.argmax(f)] if K > 1 else np.array([1.0 if f[0] >= 0 else -1.0])
+
+    for x, label, c in zip(X, y, np.ones(len(y)) if weights is None else weights, strict=True):
+        out.append(sum((n * vote(f_of(P, V, x)) for P, V, n in kept), np.zeros(K)))
+        if c == 0:
+            continue
+        f = f_of(points, A, x)
+        e = np.array([float(label)])
+        if K > 1:
+            e = np.eye(K)[label] - np.eye(K)[max((r for r in range(K) if r != label), key=lambda r: (f[r], -r))]
+        if e @ f <= beta and k(x, x) > 0:
+            A = gamma * A
+            if len(points) < B:
+                points, A = [*points, x], np.column_stack([A, c * alpha * e])
+                kept.append([points, A, 0])
+        if kept:
+            kept[-1][2] += 1
+    return np.array(out), [n for _, _, n in kept]
+
+
 # ---- DUOL, by a solver that knows nothing of its closed form ---------------------------------------------------------------
 def duol(X, y, kernel, C, rho, K=1):
     """Return scores and coefficients: labels and rivals are kept, the two steps come from a search over the box."""

@@ -178,6 +178,106 @@ def test_averaged_perceptron_is_the_average_option():
     np.testing.assert_allclose(a.decision_function(X), k @ a.dual_coef_[0], atol=1e-12)
 
 
+# ---- votes -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("K", [1, 3])
+@pytest.mark.parametrize(
+    ("kernel", "B", "given"),
+    [
+        ("rbf", math.inf, {}),
+        ("rbf", 9, {"beta": 0.2}),
+        ("linear", math.inf, {"gamma": 0.3, "beta": 0.1}),  # the multiplier is put in many times
+        ("polynomial", 15, {"gamma": 0.9, "alpha": 0.5}),
+    ],
+)
+def test_votes_of_every_vector(kernel, B, given, K, layout):
+    X, y = stream(K=max(K, 2), seed=11, n=60)
+    X[20] = 0.0
+    c = np.random.default_rng(2).choice([0.0, 0.5, 1.0, 2.0], len(y))
+    scores, votes = reference.voted(X, y, reference.KERNELS[kernel], K, B, c, **given)
+    budget = None if math.isinf(B) else nr.Stop(B)
+    m = nr.VotedPerceptron(kernel=PARTS[kernel], budget=budget, fit_intercept=False, classes=np.unique(y).tolist(), **given)
+    f = m.learn_many(LAYOUTS[layout](X), y, c)
+    np.testing.assert_array_equal(np.atleast_2d(f.T).T[c > 0], scores[c > 0])
+    np.testing.assert_array_equal(m.votes_, votes)
+    assert m.n_support_ == len(votes) <= B
+    assert m._bounded == (B < math.inf)
+
+
+def test_votes_from_what_is_read_back():
+    """Support vectors, coefficients and votes are the whole model: each prefix of the sum is a vector of the vote."""
+    X, y = stream()
+    m = nr.VotedPerceptron(kernel=nr.RBF(0.5), classes=[-1, 1]).partial_fit(X, y)
+    k = np.exp(-0.5 * ((X[:, None] - m.support_vectors_[None]) ** 2).sum(-1))
+    signs = np.where(np.cumsum(k * m.dual_coef_[0], axis=1) >= 0, 1, -1)
+    np.testing.assert_array_equal(m.decision_function(X), signs @ m.votes_)
+
+
+def test_votes_of_the_printed_run():
+    X, y = [[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1], [0, 1, 0.5]], [1, -1, 1, -1, 1]
+    for kernel in (None, "linear", lambda a, b: float(np.dot(a, b))):
+        m = nr.VotedPerceptron(kernel=kernel, fit_intercept=False, classes=[-1, 1]).partial_fit(X, y)
+        assert m.votes_.tolist() == [2, 1, 2]
+        assert m.predict([[1, -1, 0.5]]).tolist() == [-1]
+        assert m.decision_function([[1, -1, 0.5]]).tolist() == [-5]
+
+
+@pytest.mark.parametrize("kernel", ["linear", lambda a, b: float(np.dot(a, b))])
+def test_votes_when_a_third_class_comes(kernel):
+    """In the middle of a call, or between calls, as the linear learner does."""
+    X, y = stream(K=3, n=80, seed=2)
+    y[:40] %= 2
+    linear = nr.VotedPerceptron(fit_intercept=False)
+    f = linear.learn_many(X, y)
+    m = nr.VotedPerceptron(kernel=kernel, fit_intercept=False)
+    np.testing.assert_array_equal(m.learn_many(X, y), f)
+    one = nr.VotedPerceptron(kernel=kernel, fit_intercept=False)
+    for x, label in zip(X, y, strict=True):
+        one.learn_one(x, label)
+    for other in (m, one):
+        np.testing.assert_array_equal(other.votes_, linear.votes_)
+        np.testing.assert_array_equal(other.decision_function(X), linear.decision_function(X))
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_votes_on_strings(K, tmp_path):
+    """A model of objects votes as the transcription does, and goes on from a file in the same way."""
+    rng = np.random.default_rng(K)
+    X = ["".join(rng.choice(list("abcd"), 5)) for _ in range(30)]
+    y = [x.count("a") % K for x in X]
+    kernel = nr.StringSubsequence(2)
+    scores, votes = reference.voted(X, y if K > 2 else [2 * v - 1 for v in y], kernel, K if K > 2 else 1)
+    m = nr.VotedPerceptron(kernel=kernel, classes=list(range(K))).partial_fit(X[:12], y[:12])
+    m.save(tmp_path / "m")
+    m = nr.load(tmp_path / "m")
+    np.testing.assert_array_equal(np.atleast_2d(m.learn_many(X[12:], y[12:]).T).T, scores[12:])
+    np.testing.assert_array_equal(m.votes_, votes)
+
+
+def test_votes_in_bytes_when_classes_come():
+    """A class takes room: the newest vectors go, and what is left is the run that would have stopped there."""
+    X, y = stream(K=4, n=90, d=6, seed=3)
+    y[:60] %= 2
+    for layout in LAYOUTS.values():
+        m = nr.VotedPerceptron(kernel=nr.RBF(0.5), budget=nr.Stop(bytes=2500)).partial_fit(layout(X[:60]), y[:60])
+        before = m.votes_
+        m.partial_fit(layout(X[60:61]), [2])
+        n = m.n_support_
+        assert 1 < n < len(before)
+        assert m.votes_[:-1].tolist() == before[: n - 1].tolist()
+        assert m.votes_.sum() == before.sum() + 1
+        stopped = nr.VotedPerceptron(kernel=nr.RBF(0.5), budget=nr.Stop(n)).partial_fit(layout(X[:60]), y[:60])
+        stopped.partial_fit(layout(X[60:61]), [2])
+        np.testing.assert_array_equal(stopped.votes_, m.votes_)
+        np.testing.assert_array_equal(stopped.decision_function(X), m.decision_function(X))
+
+
+def test_laws_of_a_compiled_vote():
+    m = nr.VotedPerceptron(kernel=nr.RBF(0.5), gamma=0.9)
+    nr.checks.interpreted(m)
+    nr.checks.chunk(m, *nr.checks.stream(m, n=150, d=5, K=3))
+
+
 @pytest.mark.parametrize("K", [1, 3])
 @pytest.mark.parametrize("C", [0.4, 3.0])
 def test_duol(K, C):
@@ -618,6 +718,8 @@ CONFIGURATIONS = {
     "uniclass": lambda: nr.PAUniclass(kernel=nr.RBF(0.1), budget=nr.RemoveOldest(12)),
     "log loss": lambda: nr.OGD(kernel=nr.RBF(0.1), loss="log", budget=nr.ProjectRemoved(12)),
     "ogd in a ball, merging": lambda: nr.OGD(kernel=nr.RBF(0.1), budget=nr.Merge(12), projection="l2", radius=2.0),
+    "voted, polynomial": lambda: nr.VotedPerceptron(kernel=nr.Polynomial(2, 0.1), gamma=0.9, beta=0.1),
+    "voted, stopped": lambda: nr.VotedPerceptron(kernel=nr.RBF(0.1), budget=nr.Stop(12)),
     "duol on a budget": lambda: nr.DUOL(kernel=nr.RBF(0.1), budget=nr.RemoveSmallest(12)),
 }
 
@@ -685,6 +787,12 @@ def test_compared_side_by_side():
         (lambda: nr.ALMA(p=4, kernel=nr.RBF()), ValueError, "p-norm geometry has no kernel form"),
         (lambda: nr.OGD(projection="l1", kernel=nr.RBF()), ValueError, "only the L2 ball"),
         (lambda: nr.DUOL(budget=nr.Merge(5)), ValueError, "takes a budget that removes or stops"),
+        (
+            lambda: nr.VotedPerceptron(kernel=nr.RBF(), budget=nr.RemoveOldest(5)),
+            ValueError,
+            r"nr.Stop\(B\), or AveragedPerceptron",
+        ),
+        (lambda: nr.VotedPerceptron(kernel=nr.RBF(), budget=nr.Projection(0.1)), ValueError, "changes what they are made of"),
         (lambda: nr.Stoptron(kernel=None), ValueError, "Stoptron needs a kernel"),
     ],
 )
@@ -694,7 +802,7 @@ def test_refused(make, error, said):
         make().partial_fit(X, y)
 
 
-@pytest.mark.parametrize("name", ["AROW", "Winnow", "AdaGrad", "VotedPerceptron"])
+@pytest.mark.parametrize("name", ["AROW", "Winnow", "AdaGrad"])
 def test_steps_by_coordinate_have_no_kernel_form(name):
     with pytest.raises(TypeError, match="no kernel form"):
         getattr(nr, name)(kernel=nr.RBF())

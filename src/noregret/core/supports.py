@@ -59,8 +59,9 @@ class Supports:
     @property
     def _bounded(self) -> bool:
         """Whether memory stays within bounds however many rows are learned from."""
-        free = self.__dict__.get("kernel") is not None and self.policy is None and self.__dict__.get("budget") is None
-        return not (self.grows or free)
+        if self.__dict__.get("kernel") is not None and self.policy is None:
+            return self.__dict__.get("budget") is not None
+        return not self.grows
 
     @property
     def _merging(self) -> str:

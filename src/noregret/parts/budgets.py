@@ -48,6 +48,11 @@ class Stop(NamedTuple):
     B: float = 100
     bytes: Any = None
 
+    @property
+    def keeps(self) -> bool:
+        """Whether a vector, once it is in, stays as it is."""
+        return True
+
 
 class RemoveOldest(NamedTuple):
     """Remove the oldest (G.5)."""
