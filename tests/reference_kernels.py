@@ -190,18 +190,27 @@ def project(eta):
 
 def merge(h, x, u, B):
     h.append(x, u)
-    if len(h.points) <= B:
-        return
+    if len(h.points) > B:
+        merge_two(h)
+
+
+def merge_two(h, allowed=lambda a, b: True):
+    """Merge the point of least coefficients with the best partner that is allowed; without one it goes."""
     n, K, size = len(h.points), h.gram(), (h.A**2).sum(0)
     i = int(np.flatnonzero(size <= size.min() * (1 + 2e-9))[0])
     grid = np.linspace(0, 1, 20001)
     best = (np.inf, -1, 0.0)
     for j in range(n):
-        if j == i or (len(h.A) == 1 and h.A[0, i] * h.A[0, j] <= 0):
+        if j == i or (len(h.A) == 1 and h.A[0, i] * h.A[0, j] <= 0) or not allowed(h.points[i], h.points[j]):
             continue
-        z = h.A[:, [i]] * K[i, j] ** ((1 - grid) ** 2) + h.A[:, [j]] * K[i, j] ** (grid**2)
-        lost = size[i] + size[j] + 2 * h.A[:, i] @ h.A[:, j] * K[i, j] - (z**2).sum(0)
-        best = min(best, (float(lost.min()), j, float(grid[lost.argmin()])))
+
+        def lost(g, j=j):
+            z = h.A[:, [i]] * K[i, j] ** ((1 - g) ** 2) + h.A[:, [j]] * K[i, j] ** (g**2)
+            return size[i] + size[j] + 2 * h.A[:, i] @ h.A[:, j] * K[i, j] - (z**2).sum(0)
+
+        near = grid[lost(grid).argmin()] + np.linspace(-5e-5, 5e-5, 20001)  # a second look, at steps of 5e-9
+        near = near[(near >= 0) & (near <= 1)]
+        best = min(best, (float(lost(near).min()), j, float(near[lost(near).argmin()])))
     _, j, g = best
     if j < 0:
         h.remove(i)

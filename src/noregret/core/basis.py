@@ -75,7 +75,7 @@ def described(cls: Any, given: Mapping[str, Any], params: Any, sparse: bool, wid
     if kernel is None:
         return describe(cls.State, params, average)
     budget = budget_of(cls, given, params)
-    store = "objects" if isinstance(kernel, Function) else "ragged" if sparse and not hasattr(budget, "between") else "packed"
+    store = "objects" if isinstance(kernel, Function) else "ragged" if sparse else "packed"
     fit_together(cls, params, kernel, budget)
     basis = Basis(kernel, budget, store)
     if budget.bytes:

@@ -211,6 +211,16 @@ def move(S, i, r):
 
 
 @word
+def blend(S, kernel, n, i, j, h):
+    """Do vector i = h (vector i) + (1 - h) (vector j), two of n; vector j is about to go and loses its meaning."""
+
+
+@word
+def blendable(S, i, j):
+    """Return whether a point between the two vectors may be stored."""
+
+
+@word
 def crowded(S, n):
     """Return whether n vectors with the cells there are take more bytes than they may."""
 
@@ -242,6 +252,11 @@ def _(S, n, x):
 
 @storable.on(object)
 def _(S, x):
+    return True
+
+
+@blendable.on(object)
+def _(S, i, j):
     return True
 
 
@@ -333,6 +348,16 @@ def _(S, i, r):
     S.g[r] = S.g[i]
 
 
+@blend.on(Packed)
+def _(S, kernel, n, i, j, h):
+    g = 0.0
+    for m in range(S.sv.shape[0]):
+        v = h * float(S.sv[m, i]) + (1.0 - h) * float(S.sv[m, j])
+        S.sv[m, i] = v
+        g += own(kernel, v)
+    S.g[i] = g
+
+
 # ---- ragged ----------------------------------------------------------------------------------------------------------
 @rare
 def fill_ragged(S, kernel, n, out, g):
@@ -366,6 +391,8 @@ def _(S, kernel, n, out, r):
 
 @put.on(Ragged)
 def _(S, kernel, i, x):
+    if S.used[0] + nnz(x) > S.idx.shape[0]:  # blends have used cells that were free for rows
+        squeeze(S, i)
     n = S.used[0]
     S.start[i] = n
     for k in range(nnz(x)):
@@ -390,6 +417,140 @@ def _(S, i, r):
 @leave.on(Ragged)
 def _(S, r):
     count(S.cap, S.start[r] - S.end[r])
+
+
+@rare
+def squeeze(S, n):
+    """Move the cells of n vectors together, as `close_gaps` does, in place."""
+    used = 0
+    for i in range(n):
+        if S.start[i] == S.end[i]:
+            S.start[i] = 0
+            S.end[i] = 0
+    while True:
+        r = -1
+        for i in range(n):
+            if S.end[i] > S.start[i] >= used and (r < 0 or S.start[i] < S.start[r]):
+                r = i
+        if r < 0:
+            break
+        first = S.start[r]
+        S.start[r] = used
+        for k in range(first, S.end[r]):
+            S.idx[used] = S.idx[k]
+            S.val[used] = S.val[k]
+            used += 1
+        S.end[r] = used
+    S.used[0] = used
+
+
+def turn(S, low, high):
+    """Reverse the cells from low to high."""
+    for k in range((high - low) // 2):
+        i, j = low + k, high - 1 - k
+        idx, val = S.idx[i], S.val[i]
+        S.idx[i] = S.idx[j]
+        S.val[i] = S.val[j]
+        S.idx[j] = idx
+        S.val[j] = val
+
+
+def exchange(S, n, low, middle, high):
+    """Let the cells from low to middle and those from middle to high change places, with the vectors in them: in place."""
+    turn(S, low, middle)
+    turn(S, middle, high)
+    turn(S, low, high)
+    for i in range(n):
+        shift = 0
+        if low <= S.start[i] < middle:
+            shift = high - middle
+        elif middle <= S.start[i] < high:
+            shift = low - middle
+        S.start[i] += shift
+        S.end[i] += shift
+
+
+def adjoin(S, n, i, j):
+    """Bring the cells of vector j right behind those of vector i: copies behind all others, or where there is no room by moving."""
+    a, b, used = S.end[i] - S.start[i], S.end[j] - S.start[j], S.used[0]
+    if used + a + b <= S.idx.shape[0]:
+        for k in range(a):
+            S.idx[used + k] = S.idx[S.start[i] + k]
+            S.val[used + k] = S.val[S.start[i] + k]
+        for k in range(b):
+            S.idx[used + a + k] = S.idx[S.start[j] + k]
+            S.val[used + a + k] = S.val[S.start[j] + k]
+        S.start[i] = used
+        S.end[i] = used + a
+        S.start[j] = used + a
+        S.end[j] = used + a + b
+        S.used[0] = used + a + b
+    elif S.start[i] < S.start[j]:
+        exchange(S, n, S.start[i], S.end[i], S.start[j])
+    else:
+        exchange(S, n, S.start[j], S.start[i], S.end[i])
+
+
+@rare
+@blend.on(Ragged)
+def blend_ragged(S, kernel, n, i, j, h):
+    """Take the union of the non-zeros, those of vector i first."""
+    adjoin(S, n, i, j)
+    first, last = S.start[i], S.end[j]
+    for k in range(first, S.end[i]):
+        S.z[S.idx[k]] = h * float(S.val[k])
+    for k in range(S.start[j], last):
+        S.z[S.idx[k]] += (1.0 - h) * float(S.val[k])
+    g, end = 0.0, first
+    for k in range(first, last):
+        m = S.idx[k]
+        v = S.z[m]
+        S.z[m] = 0.0  # so that a coordinate of both comes once
+        if v != 0.0:
+            S.idx[end] = m
+            S.val[end] = v
+            g += own(kernel, v)
+            end += 1
+    S.g[i] = g
+    S.end[i] = end
+    S.start[j] = end
+    S.end[j] = end
+    if S.used[0] == last:
+        S.used[0] = end
+    count(S.cap, end - last)
+
+
+def united(S, i, j):
+    """Return how many coordinates are not 0 in either vector."""
+    n = S.end[i] - S.start[i]
+    for k in range(S.start[i], S.end[i]):
+        S.z[S.idx[k]] = 1.0
+    for k in range(S.start[j], S.end[j]):
+        if S.z[S.idx[k]] == 0.0:
+            n += 1
+    for k in range(S.start[i], S.end[i]):
+        S.z[S.idx[k]] = 0.0
+    return n
+
+
+@word
+def short(cap, S, i, j):
+    """Return whether the union of two vectors is not longer than a row may be."""
+
+
+@blendable.on(Ragged)
+def _(S, i, j):
+    return short(S.cap, S, i, j)
+
+
+@short.on(Free)
+def _(cap, S, i, j):
+    return True
+
+
+@short.on(Capped)
+def _(cap, S, i, j):
+    return cap.cell * united(S, i, j) <= cap.spare
 
 
 @word
