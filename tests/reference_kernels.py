@@ -198,7 +198,6 @@ def merge_two(h, allowed=lambda a, b: True):
     """Merge the point of least coefficients with the best partner that is allowed; without one it goes."""
     n, K, size = len(h.points), h.gram(), (h.A**2).sum(0)
     i = int(np.flatnonzero(size <= size.min() * (1 + 2e-9))[0])
-    grid = np.linspace(0, 1, 20001)
     best = (np.inf, -1, 0.0)
     for j in range(n):
         if j == i or (len(h.A) == 1 and h.A[0, i] * h.A[0, j] <= 0) or not allowed(h.points[i], h.points[j]):
@@ -208,9 +207,11 @@ def merge_two(h, allowed=lambda a, b: True):
             z = h.A[:, [i]] * K[i, j] ** ((1 - g) ** 2) + h.A[:, [j]] * K[i, j] ** (g**2)
             return size[i] + size[j] + 2 * h.A[:, i] @ h.A[:, j] * K[i, j] - (z**2).sum(0)
 
-        near = grid[lost(grid).argmin()] + np.linspace(-5e-5, 5e-5, 20001)  # a second look, at steps of 5e-9
-        near = near[(near >= 0) & (near <= 1)]
-        best = min(best, (float(lost(near).min()), j, float(near[lost(near).argmin()])))
+        place, half = 0.5, 0.5
+        for _ in range(3):  # steps of 5e-4, 5e-7, 5e-10
+            grid = np.clip(place + np.linspace(-half, half, 2001), 0.0, 1.0)
+            place, half = float(grid[lost(grid).argmin()]), half / 1000
+        best = min(best, (float(lost(np.array([place]))[0]), j, place))
     _, j, g = best
     if j < 0:
         h.remove(i)

@@ -133,7 +133,7 @@ def compare(step, budget, kernel, K, weighted=False, layout="dense", tolerance=1
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_every_step_with_every_budget(step, budget, K):
-    """Merging compares with a search on a grid of places; a place that is off by 5e-9 shows after many merges."""
+    """Merging compares with a search on a grid of places; what rounding does to a place shows after many merges."""
     compare(step, budget, "rbf", K, tolerance=1e-6 if budget == "Merge" else 1e-7)
 
 
