@@ -1,7 +1,10 @@
 """Kernel learners and budgets: printed traces, transcriptions, invariants, what is read back, what is refused."""
 
 import contextlib
+import doctest
+import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ import traces_kernels as traces
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.core import engine, stores
+from noregret.core import engine, stores, supports
 from noregret.core.exp import exp
 from noregret.core.gram import border, residual, unborder
 from noregret.families.budgeted import forgetron_bound, forgetron_radius, projectron_bound
@@ -743,6 +746,72 @@ def test_reading_back():
     assert named.support_vectors_.toarray().tolist() == [[1, 2, 0], [0, 0, 1]]
     real = nr.PA1Regressor(kernel=nr.RBF()).partial_fit(X, X[:, 0])
     assert real.dual_coef_.shape == (real.n_support_,)
+
+
+def test_support_report():
+    assert doctest.testmod(supports).attempted > 0
+    assert doctest.testmod(supports).failed == 0
+    X, y = stream(K=3)
+    m = nr.PA1(kernel=nr.Polynomial(2), budget=nr.RemoveRedundant(9), classes=[2, 0, 1]).partial_fit(X, y)
+    said = m.support_report(top=4)
+    assert (said["kernel"], said["budget"]) == ("Polynomial(degree=2, gamma=1, coef0=1)", "RemoveRedundant(B=9)")
+    assert (said["vectors"], said["additions"]) == (9, m.n_updates_)
+    assert said["bytes"] == sum(a.nbytes for a in m._m.arrays().values())
+    assert said["by_class"] == {c: int((m.dual_coef_.argmax(0) == c).sum()) for c in range(3)}
+    sizes = np.linalg.norm(m.dual_coef_, axis=0)
+    births = m.state.w.born[m.state.w.order()]
+    assert [row["addition"] for row in said["top"]] == births[np.argsort(-sizes, kind="stable")[:4]].tolist()
+    best = int(np.argmax(sizes))
+    assert said["top"][0]["coefficient"] == m.dual_coef_[:, best].max()
+    assert said["top"][0]["class"] == m.dual_coef_[:, best].argmax()
+    alone = nr.PA1(kernel=nr.RBF()).partial_fit(X[:2], ["a", "a"]).support_report()
+    assert alone["by_class"] == {"a": alone["vectors"]}
+    real = nr.KernelRLS(B=5).partial_fit(X, X[:, 0]).support_report(0)
+    del real["bytes"]
+    assert real == {
+        "kernel": "RBF(gamma=1)",
+        "budget": "Projection(eta=0, B=5)",
+        "vectors": 5,
+        "additions": 5,
+        "by_class": None,
+        "top": [],
+    }
+    voted = nr.VotedPerceptron(kernel=nr.StringSubsequence(2)).partial_fit(["ab", "cd", "ab", "cb", "cd"], [0, 1, 0, 1, 1])
+    said = voted.support_report()
+    assert said["kernel"] == "StringSubsequence(n=2, lambda_=0.5, normalize=True)"
+    assert said["budget"] is None
+    assert [row["votes"] for row in said["top"]] == sorted(voted.votes_.tolist(), reverse=True)
+    assert {row["object"] for row in said["top"]} == set(voted.support_vectors_)
+    with pytest.raises(AttributeError, match="see coef_"):
+        nr.PA1().partial_fit(X, y).support_report()
+
+
+def test_inspect(tmp_path):
+    """The command shows what the report says, for two classes and for a vote."""
+    from click.testing import CliRunner
+
+    from noregret.cli import main
+
+    def shown(m, *options):
+        m.save(tmp_path / "m.nr")
+        return CliRunner().invoke(main, ["inspect", str(tmp_path / "m.nr"), *options]).output
+
+    X, y = stream()
+    m = nr.PA1(kernel="rbf(0.5)", budget=nr.RemoveOldest(9)).partial_fit(X, np.where(y > 0, "in", "out"))
+    said, text = m.support_report(3), shown(m, "--top", "3")
+    assert json.loads(shown(m, "--top", "3", "--json"))["support"] == said
+    counts = " and ".join(f"{n} for {c}" for c, n in said["by_class"].items())
+    assert all(part in text for part in counts.split(" and "))
+    assert re.search(r"^kernel +RBF\(gamma=0.5\)$", text, re.M)
+    assert re.search(r"^budget +RemoveOldest\(B=9\)$", text, re.M)
+    assert re.search(rf"^vectors +9 support vectors of {m.n_updates_} additions", text, re.M)
+    lines = text.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.split() == ["vector", "speaks", "for", "coefficient"])
+    assert [line.split()[:2] for line in lines[at + 2 :]] == [[str(row["addition"]), row["class"]] for row in said["top"]]
+    text = shown(nr.VotedPerceptron(kernel=nr.StringSubsequence(1)).partial_fit(["ab", "c\nd"], ["x", "y"]))
+    assert re.search(r"^budget +none$", text, re.M)
+    assert "votes  object" in text
+    assert "c\\nd" in text
 
 
 @pytest.mark.parametrize("budget", ["RemoveOldest", "ProjectRemoved", "RemoveRedundant"])
