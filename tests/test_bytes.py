@@ -253,9 +253,9 @@ def test_laws_of_a_compiled_expansion_in_bytes():
 
 
 def test_laws_of_compiled_merging_in_bytes():
-    """Sparse vectors merge by moving cells in place: compiled as interpreted, and wherever the split of the stream leaves them."""
+    """Sparse vectors merge by moving cells in place: compiled as interpreted, and the same for any split of the stream."""
     make = lambda **given: nr.PA1(kernel=nr.RBF(0.1), budget=nr.Merge(bytes=6000), **given)  # noqa: E731
-    X, y = rows(n=200, d=40, K=3)
+    X, y = rows(n=110, d=40, K=3)
     m = make(classes=[0, 1, 2])
     nr.checks.interpreted(m, csr_matrix(X), y)
     nr.checks.chunk(m, csr_matrix(X), y)

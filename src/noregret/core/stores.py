@@ -391,8 +391,6 @@ def _(S, kernel, n, out, r):
 
 @put.on(Ragged)
 def _(S, kernel, i, x):
-    if S.used[0] + nnz(x) > S.idx.shape[0]:  # blends have used cells that were free for rows
-        squeeze(S, i)
     n = S.used[0]
     S.start[i] = n
     for k in range(nnz(x)):
@@ -417,31 +415,6 @@ def _(S, i, r):
 @leave.on(Ragged)
 def _(S, r):
     count(S.cap, S.start[r] - S.end[r])
-
-
-@rare
-def squeeze(S, n):
-    """Move the cells of n vectors together, as `close_gaps` does, in place."""
-    used = 0
-    for i in range(n):
-        if S.start[i] == S.end[i]:
-            S.start[i] = 0
-            S.end[i] = 0
-    while True:
-        r = -1
-        for i in range(n):
-            if S.end[i] > S.start[i] >= used and (r < 0 or S.start[i] < S.start[r]):
-                r = i
-        if r < 0:
-            break
-        first = S.start[r]
-        S.start[r] = used
-        for k in range(first, S.end[r]):
-            S.idx[used] = S.idx[k]
-            S.val[used] = S.val[k]
-            used += 1
-        S.end[r] = used
-    S.used[0] = used
 
 
 def turn(S, low, high):
@@ -471,20 +444,16 @@ def exchange(S, n, low, middle, high):
 
 
 def adjoin(S, n, i, j):
-    """Bring the cells of vector j right behind those of vector i: copies behind all others, or where there is no room by moving."""
-    a, b, used = S.end[i] - S.start[i], S.end[j] - S.start[j], S.used[0]
-    if used + a + b <= S.idx.shape[0]:
-        for k in range(a):
-            S.idx[used + k] = S.idx[S.start[i] + k]
-            S.val[used + k] = S.val[S.start[i] + k]
-        for k in range(b):
-            S.idx[used + a + k] = S.idx[S.start[j] + k]
-            S.val[used + a + k] = S.val[S.start[j] + k]
-        S.start[i] = used
-        S.end[i] = used + a
-        S.start[j] = used + a
-        S.end[j] = used + a + b
-        S.used[0] = used + a + b
+    """Bring the cells of vector i right before those of vector j.
+
+    Nothing is written behind the cells in use, which are for rows to come: so it never shows where a stream was split.
+    """
+    if S.start[i] == S.end[i]:  # a row of zeros may lie anywhere
+        S.start[i] = S.start[j]
+        S.end[i] = S.start[j]
+    elif S.start[j] == S.end[j]:
+        S.start[j] = S.end[i]
+        S.end[j] = S.end[i]
     elif S.start[i] < S.start[j]:
         exchange(S, n, S.start[i], S.end[i], S.start[j])
     else:
@@ -515,8 +484,6 @@ def blend_ragged(S, kernel, n, i, j, h):
     S.end[i] = end
     S.start[j] = end
     S.end[j] = end
-    if S.used[0] == last:
-        S.used[0] = end
     count(S.cap, end - last)
 
 
