@@ -502,7 +502,7 @@ def best_h(aa, ab, bb, kappa):
     if kappa >= math.exp(-2.0) and ab * ab >= 0.999999 * aa * bb:
         return longest(aa, ab, bb, q, 0.0, 1.0)
     g, h = longest(aa, ab, bb, q, 0.0, 0.5), longest(aa, ab, bb, q, 0.5, 1.0)
-    return g if merged2(aa, ab, bb, q, g) >= merged2(aa, ab, bb, q, h) else h
+    return g if merged2(aa, ab, bb, q, g) >= (1.0 - 1e-9) * merged2(aa, ab, bb, q, h) else h  # equal far apart, if |alpha| is
 
 
 def agreement(w, i, j):
