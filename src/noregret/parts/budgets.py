@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from ..core.blending import blend, blendable
 from ..core.expansion import (
     admit,
     along,
@@ -35,7 +36,7 @@ from ..core.expansion import (
 )
 from ..core.gram import FLAT, Gram, border, check, project_row, residual
 from ..core.state import Slot, made
-from ..core.stores import alone, blend, blendable, meet_own
+from ..core.stores import alone, meet_own
 from ..core.tracking import leave_out_margin
 from ..core.weights import scale
 
