@@ -6,7 +6,7 @@ budget of one's own is a NamedTuple with B and bytes and a case of `maintain`.
 In bytes, everything the state holds counts, room for the vector that has just come included. Of sparse rows the non-zeros count,
 so that one may take the place of several: rules go on while `over(w)`. An eighth is kept free for the row to come; a row that needs
 more is not stored, and nothing is learned from it. When a class comes that was not declared, vectors become larger, and the oldest
-go until all fit.
+go until all fit (the newest where they vote, so that what is left is a history).
 """
 
 from __future__ import annotations
