@@ -181,6 +181,23 @@ def test_averaged_perceptron_is_the_average_option():
     np.testing.assert_allclose(a.decision_function(X), k @ a.dual_coef_[0], atol=1e-12)
 
 
+@pytest.mark.parametrize("K", [2, 3])
+def test_a_row_meets_the_vectors_once(K):
+    """Averages and votes answer with what the step learns with: the same values of the kernel, asked for once."""
+    X, y = stream(K=K, n=40)
+    asked = []
+    for make in (nr.Perceptron, nr.AveragedPerceptron, nr.VotedPerceptron):
+        calls = []
+        m = make(kernel=lambda a, b, calls=calls: calls.append(a is not b) or float(a @ b) + 1.0, classes=np.unique(y).tolist())
+        before, met = 0, 0
+        for i in range(len(y)):
+            m.learn_many(X[i : i + 1], y[i : i + 1])
+            met, before = met + before, m.n_support_
+        assert sum(calls) == met  # with others; with themselves rows are met besides
+        asked.append(len(calls))
+    assert asked[0] == asked[1] == asked[2]
+
+
 # ---- votes -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("K", [1, 3])

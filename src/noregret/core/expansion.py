@@ -199,39 +199,24 @@ def along(a, n, k):
     return f
 
 
-@word
 def look(w, x):
     """Let the row be the one at hand: drivers do so before anything is asked about it."""
-
-
-@look.on(Expansion)
-def _(w, x):
     meet(w.S, w.kernel, w.size[0], w.kx, x)
-
-
-@word
-def combine(alpha, n, k, x):
-    """Return the score, without the multiplier, of the example whose row has the kernel values k."""
-
-
-@combine.on(object)
-def _(alpha, n, k, x):
-    return along(alpha[0], n, k)
-
-
-@combine.on(object, object, object, Block)
-def _(alpha, n, k, x):
-    return along(alpha[x.c], n, k)
-
-
-@combine.on(object, object, object, Pair)
-def _(alpha, n, k, x):
-    return along(alpha[x.a], n, k) - along(alpha[x.b], n, k)
 
 
 @dot.on(Expansion)
 def _(w, x):
-    return w.c[0] * combine(w.alpha, w.size[0], w.kx, x)
+    return w.c[0] * along(w.alpha[0], w.size[0], w.kx)
+
+
+@dot.on(Expansion, Block)
+def _(w, x):
+    return w.c[0] * along(w.alpha[x.c], w.size[0], w.kx)
+
+
+@dot.on(Expansion, Pair)
+def _(w, x):
+    return w.c[0] * (along(w.alpha[x.a], w.size[0], w.kx) - along(w.alpha[x.b], w.size[0], w.kx))
 
 
 @scores.on(Expansion)
