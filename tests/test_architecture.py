@@ -29,6 +29,7 @@ CORE = [
     "examples",
     "weights",
     "stores",
+    "blending",
     "expansion",
     "tracking",
     "gram",

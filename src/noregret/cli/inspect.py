@@ -21,12 +21,21 @@ from .plugins import plugin_option
 @click.argument("file", type=click.Path(dir_okay=False))
 @plugin_option
 @click.option(
-    "--top", cls=Option, type=click.IntRange(0), default=20, show_default=True, metavar="N", help="Largest weights to show."
+    "--top",
+    cls=Option,
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Largest weights, or coefficients, to show.",
 )
 @click.option("--all", "everything", cls=Option, is_flag=True, help="Show every parameter, and not only those that were set.")
 @click.option("--json", "as_json", cls=Option, is_flag=True, help="Print JSON instead of text.")
 def command(file: str, top: int, everything: bool, as_json: bool) -> None:
-    """Show what is in the model FILE: learner, parameters, what it has seen, and its largest weights by the names of features."""
+    """Show what is in the model FILE: learner, parameters, what it has seen, and its largest weights by the names of features.
+
+    Of a model with a kernel: its support vectors, and those with the largest coefficients.
+    """
     from ..core.model_file import load
 
     found = facts(load(file), file, top)
@@ -69,8 +78,11 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
         "collisions": collisions(model, front, m),
         "memory": sum(a.nbytes for a in m.arrays().values()),
     }
-    pool = {"pool": learner.report()} if hasattr(learner, "standing") else {}
-    return found | pool | weights(learner, front, m, top)
+    if hasattr(learner, "standing"):
+        found["pool"] = learner.report()
+    elif learner.get_params().get("kernel") is not None:
+        found["support"] = learner.support_report(top)
+    return found | weights(learner, front, m, top)
 
 
 def cited(key: str) -> str | None:
@@ -165,7 +177,11 @@ def text(found: dict[str, Any], everything: bool) -> str:
         ("classes", None if found["classes"] is None else listing(found["classes"])),
         ("features", counted(found)),
     ]
-    rest = pool_table(found["pool"]) if "pool" in found else weight_tables(found["weights"], found["classes"])
+    if "support" in found:
+        lines += support_lines(found["support"])
+        rest = support_table(found["support"])
+    else:
+        rest = pool_table(found["pool"]) if "pool" in found else weight_tables(found["weights"], found["classes"])
     return "\n\n".join([aligned(lines), *rest])
 
 
@@ -218,6 +234,32 @@ def pool_table(pool: dict[str, Any]) -> list[str]:
     allowed = f", of {amount(pool['bound'])} that the theorem allows ({pool['bound_name']})" if "bound_name" in pool else ""
     told = f"Regret against the best of them: {amount(pool['regret'])}{allowed}."
     return [table(["learner", "weight", "loss"], rows), told]
+
+
+def support_lines(support: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """Return what is known of a kernel and its support vectors."""
+    kept = f"{plural(support['vectors'], 'support vector')} of {plural(support['additions'], 'addition')}"
+    if support["by_class"] is not None:
+        counts = sorted(support["by_class"].items(), key=lambda item: -item[1])
+        told = ", ".join(f"{amount(n)} for {label}" for label, n in counts[:10])
+        kept += f" ({told}{', ...' if len(counts) > 10 else ''})"
+    return [("kernel", support["kernel"]), ("budget", support["budget"] or "none"), ("vectors", kept)]
+
+
+def support_table(support: dict[str, Any]) -> list[str]:
+    """Return the support vectors with the largest coefficients."""
+    if not support["top"]:
+        return []
+    names = {"addition": "vector", "class": "speaks for", "coefficient": "coefficient", "votes": "votes", "object": "object"}
+    shown = [k for k in names if k in support["top"][0]]
+    rows = [[amount(row[k]) if k in ("coefficient", "votes") else cut(row[k]) for k in shown] for row in support["top"]]
+    left = [i for i, k in enumerate(shown) if k in ("class", "object")]
+    return [table([names[k] for k in shown], rows, left)]
+
+
+def cut(value: Any) -> str:
+    """Return any value on one line that is not too long."""
+    return shortened(printable(str(value)), 50)
 
 
 def weight_tables(groups: list[dict[str, Any]] | None, classes: list[Any] | None) -> list[str]:

@@ -15,7 +15,7 @@ from .state import Basis, Need, Slot, describe, leaves, needs_of
 from .stores import Function, value
 
 SPARE = 8.0  # of a budget in bytes for non-zeros, one part in so many is kept free for rows to come, and no row may take more
-LINEAR = ("vector", "scale", "norm", "mean", "link", "link norm", "pairs")  # needs an expansion can meet
+LINEAR = ("vector", "scale", "norm", "mean", "vote", "link", "link norm", "pairs")  # needs an expansion can meet
 
 
 def kernelizable(State: Any) -> bool:
@@ -75,7 +75,7 @@ def described(cls: Any, given: Mapping[str, Any], params: Any, sparse: bool, wid
     if kernel is None:
         return describe(cls.State, params, average)
     budget = budget_of(cls, given, params)
-    store = "objects" if isinstance(kernel, Function) else "ragged" if sparse and not hasattr(budget, "between") else "packed"
+    store = "objects" if isinstance(kernel, Function) else "ragged" if sparse else "packed"
     fit_together(cls, params, kernel, budget)
     basis = Basis(kernel, budget, store)
     if budget.bytes:
@@ -138,6 +138,11 @@ def fit_together(cls: Any, params: Any, kernel: Any, budget: Any) -> None:
     between = getattr(budget, "between", None)
     if between is not None and type(kernel).__name__ not in between:
         raise ValueError(f"{type(budget).__name__} is for {', '.join(between)} kernels; got {kernel!r}")
+    if need == "vote" and not getattr(budget, "keeps", False):
+        raise ValueError(
+            f"{cls.__name__} votes with all vectors it ever had, and {type(budget).__name__} changes what they are made of: "
+            f"take budget=nr.Stop(B), or AveragedPerceptron(kernel=, budget=)"
+        )
     if need == "pairs" and not getattr(budget, "removes", True):
         raise ValueError(
             f"{cls.__name__} takes a budget that removes or stops; {type(budget).__name__} moves coefficients to others"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from . import engine
 from .examples import Biased, Block, Every, Pair, Sparse, Weighted
+from .expansion import Expansion, look
 from .rounds import Priced, UnitCost, asked, count, rival, wrong_class, wrong_sign
 from .weights import answer, answers, scores, tick
 
@@ -19,7 +20,7 @@ def learn({args}{data}{c}y, tally, work, out):
     s, p = {S}, {P}
     for i in range({n}):
         x = {row}
-        {skip}{before}f, moved = step(s, {example}, y[i], p)
+        {look}{skip}{before}f, moved = step(s, {example}, y[i], p)
         tick(s.{first})
         out[i, 0] = {said}
         count(tally, {wrong}, moved)
@@ -31,7 +32,7 @@ def learn({args}{data}{c}y, tally, work, out):
     K = np.uintp(out.shape[1])
     for i in range({n}):
         x = {row}
-        f = out[i]
+        {look}f = out[i]
         {scores}
         {skip}wrong = wrong_class(tally, f, y[i])
         moved = False
@@ -51,7 +52,7 @@ def predict({args}{data}out):
     K = np.uintp(out.shape[1])
     for i in range({n}):
         x = {row}
-        f = out[i]
+        {look}f = out[i]
         {answers}
 """
 EACH = """for k in range(out.shape[1]):
@@ -64,7 +65,7 @@ LAYOUTS = {
         "Sparse(indices[indptr[i]:indptr[i + 1]], data[indptr[i]:indptr[i + 1]])",
     ),
 }
-VERBS = {f.__name__: f for f in (answer, answers, asked, count, rival, scores, tick, wrong_class, wrong_sign)}
+VERBS = {f.__name__: f for f in (answer, answers, asked, count, look, rival, scores, tick, wrong_class, wrong_sign)}
 KINDS = {k.__name__: k for k in (Biased, Block, Every, Pair, Priced, Sparse, Weighted)}
 
 
@@ -132,6 +133,7 @@ def _build(job: Job, layout: str, weighted: bool, args: list[str], kinds: dict[s
         "n": n,
         "row": f"Biased({row}, j)" if job.bias else row,
         "first": first,
+        "look": f"look(s.{first}, x)\n        " if isinstance(job.state[0], Expansion) else "",
         "example": weigh("x"),
     }
     skip = "if c[i] == 0.0:{}\n            continue\n        ".format if weighted else lambda _: ""

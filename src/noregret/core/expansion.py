@@ -1,7 +1,7 @@
 """Kernel expansions: weights that are a sum of kernels at examples seen. The steps of linear learners run on them unchanged.
 
 f_k(x) = c sum_i alpha[k, i] k(sv_i, x), one set of support vectors for all classes. The law between the words: `kx[i]` is
-k(sv_i, x) for the row at hand. `dot` and `scores` of a row fill it, `dot` of a Pair only reads it, `add` keeps it true.
+k(sv_i, x) for the row at hand. `look` fills it, once a round, and all scores read it; `add` and `remove` keep it true.
 
 `add` asks the budget first (`admit`), then appends, then lets the budget restore its limit (`maintain`): the contract of G.11.
 There is one slot more than the budget allows, for the vector that has just come.
@@ -34,7 +34,7 @@ class Expansion(NamedTuple):
     ky: ndarray  # (slot,) scratch: k(sv_i, sv_r) for some r
     norm: Any  # what is known of the norm, see tracking.py
     kept: Any  # and of the scores of the vectors
-    past: Any  # Mean, or nothing: answer with the coefficients as they are
+    past: Any  # Mean, Votes (votes.py), or nothing: answer with the coefficients as they are
     memo: Any  # what the budget remembers
     kernel: Any
     budget: Any
@@ -42,23 +42,23 @@ class Expansion(NamedTuple):
     @property
     def remembers(self) -> bool:
         """Whether the answer is not the score learned with."""
-        return isinstance(self.past, Mean)
+        return not isinstance(self.past, Nothing)
 
     def order(self) -> ndarray:
         """Return the vectors from the oldest to the newest."""
         return np.argsort(self.born[: int(self.size[0])], kind="stable")
 
     def coefficients(self) -> ndarray:
-        """Return the coefficients of the answer, a row per class, from the oldest vector to the newest."""
+        """Return the coefficients of the answer, or of the last vector of a vote: a row per class, the oldest vector first."""
         alpha, at = self.alpha, self.order()
         if isinstance(self.past, Mean):
             return np.asarray((self.past.v[:, at] + self.past.b[0] * alpha[:, at]) / self.past.n[0])
         return np.asarray(self.c[0] * alpha[:, at])
 
     def trim(self) -> None:
-        """Let the oldest vectors go until the budget is kept."""
+        """Let vectors go until the budget is kept."""
         while over(self):
-            remove(self, oldest(self))
+            remove(self, first_out(self.past, self))
 
     def left(self) -> tuple[float, float]:
         """Return how many vectors and how many cells there is room for."""
@@ -92,6 +92,11 @@ class Unbounded(NamedTuple):
 
     B: float = math.inf
     bytes: float = 0.0
+
+    @property
+    def keeps(self) -> bool:
+        """Whether a vector, once it is in, stays as it is."""
+        return True
 
 
 @word
@@ -194,47 +199,28 @@ def along(a, n, k):
     return f
 
 
-@word
-def combine(alpha, n, k, x):
-    """Return the score, without the multiplier, of the example whose row has the kernel values k."""
-
-
-@combine.on(object)
-def _(alpha, n, k, x):
-    return along(alpha[0], n, k)
-
-
-@combine.on(object, object, object, Block)
-def _(alpha, n, k, x):
-    return along(alpha[x.c], n, k)
-
-
-@combine.on(object, object, object, Pair)
-def _(alpha, n, k, x):
-    return along(alpha[x.a], n, k) - along(alpha[x.b], n, k)
+def look(w, x):
+    """Let the row be the one at hand: drivers do so before anything is asked about it."""
+    meet(w.S, w.kernel, w.size[0], w.kx, x)
 
 
 @dot.on(Expansion)
 def _(w, x):
-    meet(w.S, w.kernel, w.size[0], w.kx, x)
-    return w.c[0] * combine(w.alpha, w.size[0], w.kx, x)
+    return w.c[0] * along(w.alpha[0], w.size[0], w.kx)
 
 
 @dot.on(Expansion, Block)
 def _(w, x):
-    if x.c == 0:  # classes are asked in order, of the same row
-        meet(w.S, w.kernel, w.size[0], w.kx, x.x)
-    return w.c[0] * combine(w.alpha, w.size[0], w.kx, x)
+    return w.c[0] * along(w.alpha[x.c], w.size[0], w.kx)
 
 
 @dot.on(Expansion, Pair)
 def _(w, x):
-    return w.c[0] * combine(w.alpha, w.size[0], w.kx, x)
+    return w.c[0] * (along(w.alpha[x.a], w.size[0], w.kx) - along(w.alpha[x.b], w.size[0], w.kx))
 
 
 @scores.on(Expansion)
 def _(w, x, out):
-    meet(w.S, w.kernel, w.size[0], w.kx, x)
     for k in range(out.shape[0]):
         out[k] = w.c[0] * along(w.alpha[k], w.size[0], w.kx)
 
@@ -281,38 +267,56 @@ def _(past, w, k):
     return (along(past.v[k], n, w.kx) + past.b[0] * along(w.alpha[k], n, w.kx)) / past.n[0]
 
 
+@word
+def told(past, w):
+    """Return the one score given outside, for the row at hand."""
+
+
+@word
+def told_all(past, w, out):
+    """Fill the scores given outside, class by class."""
+
+
+@told.on(object)
+def _(past, w):
+    return said(past, w, 0)
+
+
+@told_all.on(object)
+def _(past, w, out):
+    for k in range(out.shape[0]):
+        out[k] = said(past, w, k)
+
+
 @answer.on(Expansion)
 def _(w, x):
-    meet(w.S, w.kernel, w.size[0], w.kx, x)
-    return said(w.past, w, 0)
+    return told(w.past, w)
 
 
 @answers.on(Expansion)
 def _(w, x, out):
-    meet(w.S, w.kernel, w.size[0], w.kx, x)
-    for k in range(out.shape[0]):
-        out[k] = said(w.past, w, k)
+    told_all(w.past, w, out)
 
 
 @word
-def passing(past, c):
-    """Note that a round is over, under the multiplier c."""
+def passing(past, w):
+    """Note that a round is over."""
 
 
-@passing.on(Nothing)
-def _(past, c):
+@passing.on(object)
+def _(past, w):
     pass
 
 
 @passing.on(Mean)
-def _(past, c):
-    past.b[0] += c
+def _(past, w):
+    past.b[0] += w.c[0]
     past.n[0] += 1.0
 
 
 @tick.on(Expansion)
 def _(w):
-    passing(w.past, w.c[0])
+    passing(w.past, w)
 
 
 # ---- adding ----------------------------------------------------------------------------------------------------------------
@@ -403,7 +407,7 @@ def bumping(past, k, i, a):
     """Note that alpha[k, i] grows by a."""
 
 
-@starting.on(Nothing)
+@starting.on(object)
 def _(past, k, i, a):
     pass
 
@@ -413,7 +417,7 @@ def _(past, k, i, a):
     past.v[k, i] = -past.b[0] * a
 
 
-@bumping.on(Nothing)
+@bumping.on(object)
 def _(past, k, i, a):
     pass
 
@@ -443,6 +447,7 @@ def remove(w, r):
     """Forget vector r; the last one takes its place."""
     dropping(w.norm, w, r)
     dropping(w.kept, w, r)
+    dropping(w.past, w, r)
     dropping(w.memo, w, r)
     leave(w.S, r)
     i = w.size[0] - 1
@@ -484,13 +489,23 @@ def oldest(w):
     return r
 
 
+@word
+def first_out(past, w):
+    """Return which vector goes first when there is less room than before."""
+
+
+@first_out.on(object)
+def _(past, w):
+    return oldest(w)
+
+
 # ---- the multiplier --------------------------------------------------------------------------------------------------------
 @word
 def reach(past):
     """Return how far the multiplier may go before it is put in."""
 
 
-@reach.on(Nothing)
+@reach.on(object)
 def _(past):
     return 1e9
 

@@ -187,7 +187,7 @@ class Model:
         self.refresh()
 
     def retrench(self) -> Dims:
-        """With more classes a vector takes more of a budget in bytes: let the oldest go until all fit; return the new sizes."""
+        """With more classes a vector takes more of a budget in bytes: let some go until all fit; return the new sizes."""
         if not self.by_classes:
             return {}
         self.spec = self.described(self.given, self.params)

@@ -18,7 +18,7 @@ from .expansion import Expansion, Nothing
 from .expansion import Mean as Averages
 from .stores import Capped, Free, Objects, Packed, Ragged
 from .tracking import Kept, Tracked
-from .votes import Voted
+from .votes import Voted, Votes
 from .weights import Averaged, Linked, Normed, Scaled
 
 Dims = dict[str, int]
@@ -178,6 +178,11 @@ def expansion(what: str, parts: list[str], average: bool, basis: Basis) -> Any:
         raise ValueError("average=True does not go with a projection: the mean of projected vectors is not what is projected")
     kept = what == "pairs" or getattr(basis.budget, "needs", None) == "scores"
     memo = getattr(basis.budget, "memo", None)
+    past = Nothing()
+    if what == "mean" or average:
+        past = made(Averages, vectors, ZERO, ONE)
+    elif what == "vote":
+        past = made(Votes, ends)
     return made(
         Expansion,
         store,
@@ -190,7 +195,7 @@ def expansion(what: str, parts: list[str], average: bool, basis: Basis) -> Any:
         scratch,
         made(Tracked, Slot((), 0.0, np.float64, "square"), AGE) if tracked else Nothing(),
         made(Kept, vectors, reals, ONE, AGE) if kept else Nothing(),
-        made(Averages, vectors, ZERO, ONE) if what == "mean" or average else Nothing(),
+        past,
         memo() if memo is not None else Nothing(),
         basis.kernel,
         basis.budget,

@@ -2,6 +2,8 @@
 
 The vectors are prefix sums of the examples added, so only those are kept, as ragged sparse rows: memory and the cost of an
 answer grow with the non-zeros of the rounds that moved w. A multiplier common to a prefix does not change a vote.
+
+An expansion keeps the examples anyhow, in the order of their addition: there only the votes are to be remembered.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import NamedTuple
 from numpy import ndarray
 
 from .examples import Block, Pair, item, nnz
+from .expansion import dropping, first_out, passing, starting, told, told_all
 from .weights import add, answer, answers, dot, far, fold, rescale, scale, scores, tick
 from .words import word
 
@@ -154,3 +157,55 @@ def _(w, x, out):
                 best = c
         out[best] += w.votes[i]
     clear(w, x)
+
+
+# ---- in the space of a kernel ----------------------------------------------------------------------------------------
+class Votes(NamedTuple):
+    """What an expansion remembers for a vote. None of its vectors may change or go, but for the newest."""
+
+    votes: ndarray  # (slot,) rounds survived by the prefix that ends with each vector
+
+
+@starting.on(Votes)
+def _(past, k, i, a):
+    past.votes[i] = 0
+
+
+@passing.on(Votes)
+def _(past, w):
+    if w.size[0] > 0:
+        past.votes[w.size[0] - 1] += 1
+
+
+@first_out.on(Votes)
+def _(past, w):
+    return w.size[0] - 1  # what is left is the run of a smaller budget that stops
+
+
+@dropping.on(Votes)
+def _(past, w, r):
+    if r > 0:
+        past.votes[r - 1] += past.votes[r]
+
+
+@told.on(Votes)
+def _(past, w):
+    f, total = 0.0, 0.0
+    for i in range(w.size[0]):
+        f += w.alpha[0, i] * w.kx[i]
+        total += past.votes[i] if f >= 0.0 else -past.votes[i]
+    return total
+
+
+@told_all.on(Votes)
+def _(past, w, out):
+    g = w.u  # free until a row is added
+    g[:] = 0.0
+    out[:] = 0.0
+    for i in range(w.size[0]):
+        best = 0
+        for c in range(out.shape[0]):
+            g[c] += w.alpha[c, i] * w.kx[i]
+            if g[c] > g[best]:
+                best = c
+        out[best] += past.votes[i]

@@ -8,8 +8,11 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
+
 from ..core.bounds import Bound, Comparison
 from ..core.examples import importance
+from ..core.expansion import Expansion
 from ..core.params import Choice, NonNegative, Positive, Share
 from ..core.state import Count, Mean, Scalable, Vote
 from ..core.weights import add, dot, norm2, null, scale, spread
@@ -257,7 +260,10 @@ class VotedPerceptron(Classifier):
 
     Learns as `Perceptron` does (same parameters but `update`). The vectors are kept as the rows that made them: memory, and the
     time of a prediction, grow with the number of updates. The score is the sum of the votes; with more than two classes, the
-    votes of each.
+    votes of each. `votes_` are those of each vector, oldest first.
+
+    With a kernel the j-th vector is the sum over the first j support vectors, so that all of them vote in one walk. `budget` may be
+    Stop, after which the last vector has the vote of every round; others would change the past. AveragedPerceptron takes any.
 
     Bound, for i.i.d. rows: expected error <= 2/(T+1) E[inf ((R + D)/margin)^2] (theorem 1). No merge: votes are a history.
 
@@ -274,6 +280,13 @@ class VotedPerceptron(Classifier):
     bound = PERCEPTRON_BOUND._replace(measures="updates")
     merges = "none"
     grows = True
+
+    @property
+    def votes_(self) -> np.ndarray:
+        """Votes of the vectors, oldest first: the rounds for which each was the one learned with."""
+        w = self._model().state.w
+        votes = w.past.votes if isinstance(w, Expansion) else w.votes
+        return np.array(votes[: int(w.size[0])])
 
 
 class ShiftParams(NamedTuple):

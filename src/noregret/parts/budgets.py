@@ -6,7 +6,7 @@ budget of one's own is a NamedTuple with B and bytes and a case of `maintain`.
 In bytes, everything the state holds counts, room for the vector that has just come included. Of sparse rows the non-zeros count,
 so that one may take the place of several: rules go on while `over(w)`. An eighth is kept free for the row to come; a row that needs
 more is not stored, and nothing is learned from it. When a class comes that was not declared, vectors become larger, and the oldest
-go until all fit.
+go until all fit (the newest where they vote, so that what is left is a history).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from ..core.blending import blend, blendable
 from ..core.expansion import (
     admit,
     along,
@@ -47,6 +48,11 @@ class Stop(NamedTuple):
 
     B: float = 100
     bytes: Any = None
+
+    @property
+    def keeps(self) -> bool:
+        """Whether a vector, once it is in, stays as it is."""
+        return True
 
 
 class RemoveOldest(NamedTuple):
@@ -178,7 +184,8 @@ class ProjectRemoved(NamedTuple):
 class Merge(NamedTuple):
     """Merge the one of least |alpha| with the partner that loses least, into a point between them (G.9).
 
-    For RBF kernels. Such points are dense, so sparse rows are kept as dense ones too.
+    For RBF kernels. Of sparse rows such a point has the non-zeros of both. In bytes it may not be longer than a row may: two that
+    would be are not merged, and one that has no partner is removed.
     """
 
     B: float = 100
@@ -456,10 +463,10 @@ def merged2(aa, ab, bb, q, h):
 
 
 def golden(aa, ab, bb, q, low, high):
-    """Return the h in [low, high] at which a merged vector is longest."""
+    """Return a place next to the h in [low, high] at which a merged vector is longest."""
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     a, b = merged2(aa, ab, bb, q, left), merged2(aa, ab, bb, q, right)
-    while high - low > 1e-10:
+    while high - low > 1e-4:
         if a >= b:
             high, right, b = right, left, a
             left = high - GOLDEN * (high - low)
@@ -471,15 +478,32 @@ def golden(aa, ab, bb, q, low, high):
     return 0.5 * (low + high)
 
 
+def longest(aa, ab, bb, q, low, high):
+    """Return the h in [low, high] at which a merged vector is longest: where its length does not rise, by Newton's method.
+
+    Lengths alone say little: next to the top they are equal to rounding for all h within 1e-8.
+    """
+    h = golden(aa, ab, bb, q, low, high)
+    for _ in range(4):
+        k = 1.0 - h
+        pp, pr, rr = math.exp(2.0 * q * k * k), math.exp(q * (k * k + h * h)), math.exp(2.0 * q * h * h)
+        rise = bb * h * rr - aa * k * pp + ab * (h - k) * pr  # of the squared length, over 4 q
+        bend = aa * pp * (1.0 + 4.0 * q * k * k) + bb * rr * (1.0 + 4.0 * q * h * h) + 2.0 * ab * pr * (1.0 + q * (h - k) * (h - k))
+        if bend <= 0.0:
+            return h
+        h = min(high, max(low, h - rise / bend))
+    return h
+
+
 def best_h(aa, ab, bb, kappa):
     """Return the best place of the merged vector between the two; for a small kappa there can be two local ones."""
     if kappa >= 1.0:
         return 0.5
     q = math.log(max(kappa, 1e-300))
     if kappa >= math.exp(-2.0) and ab * ab >= 0.999999 * aa * bb:
-        return golden(aa, ab, bb, q, 0.0, 1.0)
-    g, h = golden(aa, ab, bb, q, 0.0, 0.5), golden(aa, ab, bb, q, 0.5, 1.0)
-    return g if merged2(aa, ab, bb, q, g) >= merged2(aa, ab, bb, q, h) else h
+        return longest(aa, ab, bb, q, 0.0, 1.0)
+    g, h = longest(aa, ab, bb, q, 0.0, 0.5), longest(aa, ab, bb, q, 0.5, 1.0)
+    return g if merged2(aa, ab, bb, q, g) >= (1.0 - 1e-9) * merged2(aa, ab, bb, q, h) else h  # equal far apart, if |alpha| is
 
 
 def agreement(w, i, j):
@@ -492,7 +516,7 @@ def agreement(w, i, j):
 
 @maintain.on(Merge)
 def _(budget, w):
-    if over(w):
+    while over(w):
         n, i, least = w.size[0], 0, math.inf
         for j in range(n):
             aa = length2(w, j)
@@ -503,7 +527,7 @@ def _(budget, w):
         partner, place, least = -1, 0.0, math.inf
         for j in range(n):
             ab, bb, kappa = agreement(w, i, j), length2(w, j), w.ky[j]
-            if j != i and (ab > 0.0 or w.alpha.shape[0] > 1):
+            if j != i and (ab > 0.0 or w.alpha.shape[0] > 1) and blendable(w.S, i, j):
                 h = best_h(aa, ab, bb, kappa)
                 kept = merged2(aa, ab, bb, math.log(max(kappa, 1e-300)), h)
                 lost = aa + bb + 2.0 * ab * kappa - kept
@@ -512,21 +536,21 @@ def _(budget, w):
         if partner < 0:
             remove(w, i)
         else:
-            blend(w, i, partner, place, w.ky[partner])
+            join(w, i, partner, place, w.ky[partner])
         remeasure(w.norm, w)
 
 
-def blend(w, i, j, h, kappa):
-    """Put h x_i + (1 - h) x_j in the place of vector i, and remove vector j."""
+def join(w, i, j, h, kappa):
+    """Put z = h x_i + (1 - h) x_j in the place of vector i, and remove vector j.
+
+    For any x, |x - z|^2 = h |x - x_i|^2 + (1 - h) |x - x_j|^2 - h (1 - h) |x_i - x_j|^2: so z meets the row at hand.
+    """
     q = math.log(max(kappa, 1e-300))
     p, r = math.exp(q * (1.0 - h) * (1.0 - h)), math.exp(q * h * h)
     for k in range(w.alpha.shape[0]):
         a, b = w.c[0] * w.alpha[k, i], w.c[0] * w.alpha[k, j]
         bump(w, k, i, p * a + r * b - a)
-    g = 0.0
-    for m in range(w.S.sv.shape[0]):
-        v = h * w.S.sv[m, i] + (1.0 - h) * w.S.sv[m, j]
-        w.S.sv[m, i] = v
-        g += v * v
-    w.S.g[i] = g
+    near, far = math.log(max(w.kx[i], 1e-300)), math.log(max(w.kx[j], 1e-300))
+    w.kx[i] = math.exp(min(0.0, h * near + (1.0 - h) * far - h * (1.0 - h) * q))
+    blend(w.S, w.kernel, w.size[0], i, j, h)
     remove(w, j)
