@@ -392,5 +392,5 @@ def test_commands_train_resume_and_predict(table, tmp_path):
     command("train", table, "-m", spec, *kept, "--epochs", "2", "--resume")
     assert nr.load(path).n_mistakes_ == whole.n_mistakes_
     other = command("train", table, "-m", "random_fourier(11)>pa1", *kept, "--epochs", "3", "--resume", code=2).output
-    assert "holds a scale>random_fourier(10, rbf(0.5))>pa1, not a random_fourier(11)>pa1" in " ".join(other.split())
+    assert "holds scale>random_fourier(10, rbf(0.5))>pa1, not random_fourier(11)>pa1" in " ".join(other.split())
     assert "150 rows, error" in command("predict", table, "--model-file", path).stderr

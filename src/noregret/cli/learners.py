@@ -11,7 +11,6 @@ import click
 
 from ..text import amount
 from . import plugins
-from .cite import unknown
 from .options import Command, Decorator, Option, ParamType
 from .values import Costs, Grouping, ListOf, Named, Number, Pairs, Values
 
@@ -62,10 +61,12 @@ def known() -> dict[str, Any]:
 
 def class_of(spec: str) -> Any:
     """Return the class that a name, with or without settings, stands for."""
+    from ..registry import unknown
+
     name = name_in(spec)
     found = known()
     if name not in found:
-        raise click.UsageError(unknown(name, sorted(found)))
+        raise click.UsageError(unknown(name))
     return found[name]
 
 
@@ -178,7 +179,7 @@ def from_spec(spec: str) -> Any:
     class_of(spec)
     try:
         return made(spec)
-    except TypeError as e:
+    except (TypeError, ValueError) as e:
         raise click.UsageError(str(e)) from None
 
 

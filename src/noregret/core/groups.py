@@ -428,6 +428,8 @@ def arrange(m: Model, first: int) -> None:
     given, w = m.given["groups"], m.state[0].w
     if given is None:
         return
+    if not isinstance(given, Iterable):
+        raise TypeError(f"groups must be a group for each column, a dict of groups by name, or 'prefix:_'; got {given!r}")
     if not hasattr(w, "home"):
         raise ValueError(f"groups={given!r:.60} mean nothing here: use regularizer='l1l2' or 'l1linf', or leave groups out")
     known = m.__dict__.get("known")
@@ -467,7 +469,12 @@ def labelled(given: Any, features: Features, start: int) -> Iterator[tuple[int, 
     elif isinstance(given, Mapping):
         if isinstance(features, Hashed):
             raise ValueError("groups by name do not go with hash_bits, which forgets names: leave hash_bits out")
-        labels = (given.get(n) for n in (numbers if names is None else names))
+        known = list(numbers if names is None else names)
+        if isinstance(features, Columns) and given and not any(n in given for n in known):
+            raise ValueError(
+                f"groups name none of the {len(known)} columns: expected {known[0]!r} and the like, got {next(iter(given))!r}"
+            )
+        labels = (given.get(n) for n in known)
     else:
         many, width = len(given), end - before
         if isinstance(features, Names):

@@ -141,7 +141,16 @@ def as_array(X: Any) -> np.ndarray:
         if a.dtype == object and hasattr(X, "isna") and X.isna().to_numpy().any():
             a = X.to_numpy(dtype=object, na_value=np.nan)  # pandas' own NA is no float
         return np.asarray(a)
-    return np.asarray(X)
+    if isinstance(X, (str, bytes)):
+        raise TypeError(
+            f"X must hold rows of numbers, got text: {X[:60]!r}. From a file: nr.train({X[:60]!r}, learner), nr.evaluate"
+        )
+    try:
+        return np.asarray(X)
+    except ValueError as e:
+        if "inhomogeneous" not in str(e):
+            raise
+        raise ValueError("X must hold rows of one length, and these differ: pad them, or learn from dicts of numbers") from None
 
 
 def numbers(a: np.ndarray, name: Any) -> np.ndarray:
@@ -322,4 +331,8 @@ def without_zeros(rows: Rows, y: np.ndarray, c: np.ndarray | None) -> tuple[Rows
 
 def one_row(x: Any) -> Rows:
     """Return one example given as a sequence, as rows."""
-    return rows(np.asarray(x, np.float64).reshape(1, -1), np.float64)
+    try:
+        values = np.asarray(x, np.float64).reshape(1, -1)
+    except (TypeError, ValueError):
+        raise TypeError(f"an example must be a dict from names to numbers, or a row of numbers; got {x!r}") from None
+    return rows(values, np.float64)

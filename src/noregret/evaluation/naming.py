@@ -53,7 +53,8 @@ def made(model: Any) -> Learner | Pipeline:
     if isinstance(model, (Learner, Pipeline)):
         return model
     if not isinstance(model, str):
-        raise TypeError(f"expected a learner or its name, got {model!r}")
+        hint = f": make one, {model.__name__}()" if isinstance(model, type) and issubclass(model, Learner) else ""
+        raise TypeError(f"expected a learner or its name, got {model!r}{hint}")
     *steps, last = parted(model, ">")
     name, _, rest = last.partition(":")
     settings = dict(part.partition("=")[::2] for part in parted(rest, ",")) if rest else {}

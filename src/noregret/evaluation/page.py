@@ -30,7 +30,7 @@ DIGITS = 7  # of the numbers behind the charts
 def page(report: Report) -> str:
     """Return the page."""
     rows = summary.ordered(report.learners, report.sort)
-    chosen = next((row for row in rows if row["label"] == report.winner), rows[0])
+    chosen = summary.winner(report, rows)
     library = f"/*!\n{asset('uplot/LICENSE')}*/\n{asset('uplot/uPlot.iife.min.js')}"
     script = asset("page.js")
     sections = (
@@ -122,7 +122,7 @@ def section(name: str, heading: str, *parts: str) -> str:
 def header(report: Report, chosen: Learner) -> str:
     """Return what was run, and the answer in one sentence."""
     figure = f"{percent(chosen['error'])} % error" if chosen["error"] is not None else ""
-    if not figure and (loss := summary.main_loss([chosen])):
+    if not figure and (loss := summary.main_loss(report.learners)):
         figure = f"{words(loss)} loss {amount(chosen['losses'][loss])}"
     regretted = f"regret {amount(chosen['regret']['average'], 2)} an example" if chosen["regret"] else ""
     verdict = ", ".join(part for part in (figure, regretted) if part)
