@@ -59,6 +59,10 @@ def run(*args):
         (lambda: nr.PA1().fit("rows.csv", y), "From a file: nr.train"),
         (lambda: nr.PA1().learn_one("a", 1), "an example must be a dict from names to numbers, or a row of numbers; got 'a'"),
         (lambda: nr.PA1().learn_one({"a", "b"}, 1), "an example must be a dict"),
+        (lambda: nr.PA1(class_weight=3).fit(X, y), "class_weight must be a dict of weights by label, or 'balanced', got 3"),
+        (lambda: nr.PA1().fit(X, y, sample_weight="a"), "sample_weight must be a number, or one for each of 40 rows, got 'a'"),
+        (lambda: nr.batch((X, y), loss="log", radios=1), "no option 'radios'. Did you mean radius[?]"),
+        (lambda: nr.batch((X, y), loss="logg"), "loss must be one of .*exponential.*, got 'logg'"),
         (lambda: nr.GroupLasso(groups=5).fit(X, y), "groups must be a group for each column.*got 5"),
         (lambda: nr.GroupLasso(groups={"a": 1}).fit(X, y), "groups name none of the 3 columns: expected 0.*got 'a'"),
     ],
@@ -131,6 +135,13 @@ def test_numbers_of_features_count_from_the_first_that_there_is(tmp_path):
     assert report.data["features"] == report.learners[0]["features"]["of"] == 3
     mapped = nr.evaluate(str(path), "random_fourier(5,rbf(0.1))>rda", features=1, regret=False)
     assert mapped.data["features"] == mapped.learners[0]["features"]["of"] == 10
+
+
+def test_titles_stay_short():
+    many = {str(k): k for k in range(1000)}
+    label = nr.compare((X, y), [nr.GroupLasso(groups={**many, 0: 1}), nr.RDA()], regret=False).labels[0]
+    assert label.startswith("group_lasso groups={'0': 0, '1': 1")
+    assert len(label) < 70
 
 
 # ---- commands ----------------------------------------------------------------------------------------------------------

@@ -299,7 +299,10 @@ def sample_weights(c: Any, n: int) -> np.ndarray | None:
     """Return checked weights, None for none."""
     if c is None:
         return None
-    c = np.asarray(c, np.float64)
+    try:
+        c = np.asarray(c, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"sample_weight must be a number, or one for each of {n} rows, got {c!r:.60}") from None
     c = np.full(n, float(c)) if c.ndim == 0 else np.ascontiguousarray(c)
     if c.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {c.shape}")
