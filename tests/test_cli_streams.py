@@ -598,7 +598,7 @@ def test_a_model_is_no_source(here):
 
 
 def test_an_unknown_figure_is_refused_before_the_work(here):
-    assert "did you mean 'error'" in refused("compare", "there-is-no-such-file.svm", "--sort", "eror")
+    assert "Did you mean error?" in refused("compare", "there-is-no-such-file.svm", "--sort", "eror")
     run("compare", LINEAR, "-m", "pa1,ogd", "--no-regret", "--sort", "squared_hinge")
 
 

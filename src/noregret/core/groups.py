@@ -18,14 +18,14 @@ from numpy import ndarray
 
 from .examples import Block, Pair, item, nnz
 from .features import Columns, Features, Hashed, Names
-from .sparse import LONG, shrink, soft, softened
+from .sparse import FIRST, LONG, shrink, soft, softened
 from .weights import PERIOD, add, dot, scores
 from .words import rare, strict, word
 
 if TYPE_CHECKING:
     from .model import Model
 
-ONE, FIRST = np.uintp(1), np.uintp(0)
+ONE = np.uintp(1)
 
 
 def home_of(w, j):
@@ -80,9 +80,9 @@ class Blocks(NamedTuple):
         w = self._replace(u=self.u.copy(), past=self.past.copy())
         rows = self.u.reshape(len(self.past), -1)
         K = np.uintp(rows.shape[1])
-        homes = np.flatnonzero(rows.any(1))
-        for j in np.unique(homes + self.home[homes]):
-            catch_up_block(w, np.uintp(j), K)
+        used = np.flatnonzero(rows.any(1))
+        for h in np.unique(used + self.home[used]):
+            catch_up_block(w, np.uintp(h), K)
         return w.u
 
     def settle(self) -> None:

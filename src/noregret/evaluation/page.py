@@ -195,6 +195,7 @@ def regret(rows: Sequence[Learner], chosen: Learner) -> str:
             hide = "" if row is first else " hidden"
             stories.append(f'<p class="story" data-regret="{i}"{hide}>{escape(summary.regret_words(row))}</p>')
             facts.append(f'<dl data-regret="{i}"{hide}>{regret_facts(row["regret"])}</dl>')
+    own = ", each in its own loss" if len({row["regret"]["loss"] for row in having}) > 1 else ""
     measured = any((row["regret"].get("bound_measures") or "regret") != "regret" for row in having)
     charts = [
         chart("regret-loss", "Loss so far", "The shaded gap is the regret."),
@@ -202,7 +203,9 @@ def regret(rows: Sequence[Learner], chosen: Learner) -> str:
         chart("regret-measured", "What the theorem bounds", "Measured on this stream, and never to exceed the bound.")
         if measured
         else "",
-        chart("regret-all", "Every learner", "Regret an example; on log axes only what is above 0.") if len(having) > 1 else "",
+        chart("regret-all", "Every learner", f"Regret an example{own}; on log axes only what is above 0.")
+        if len(having) > 1
+        else "",
     ]
     controls = picker("regret-who", having) + switch("regret-each", "Regret") + switch("regret-log", "Axes")
     return section(
