@@ -107,6 +107,7 @@ def levelled(rule, v, s):
 
 
 @level.on(Shorter)
+@strict
 def _(rule, w, h, K):
     a = w.total[0] - w.past[h]
     if a <= 0.0:
@@ -129,6 +130,7 @@ def _(rule, v, s):
 
 
 @level.on(Lower)
+@strict
 def _(rule, w, h, K):
     a = w.total[0] - w.past[h]
     if a <= 0.0:
@@ -341,6 +343,7 @@ def _(rule, w, h, c, K):
 
 
 @squared.on(Summed)
+@strict
 def _(rule, w, h, c, K):
     q = 0.0
     j = h
@@ -387,6 +390,7 @@ def walk_group_add(w, a, x, c, K):
 
 
 @rare
+@strict
 def measure_groups(w):
     """Compute the lengths of all groups, so that rounding does not add up."""
     K = np.uintp(w.G.shape[0] // w.home.shape[0])

@@ -23,6 +23,7 @@ from .params import public
 from .rounds import EXAMPLES, MISTAKES, UPDATES, UnitCost
 from .state import Need, needs_of
 from .supports import Supports
+from .words import strict
 
 REGISTRY: dict[str, type[Learner]] = {}
 APART: dict[str, type[Learner]] = {}  # those that rows and labels alone do not suffice for: they are found by name, and not listed
@@ -116,6 +117,8 @@ class Learner(Supports):
         for text in TEXTS:
             if inspect.isfunction(cls.__dict__.get(text)):
                 setattr(cls, text, staticmethod(cls.__dict__[text]))
+        if cls.__dict__.get("share") is not None:
+            strict(cls.share)  # its sums are over classes
         if "name" not in cls.__dict__:
             return
         needs = needs_of(cls.State) if hasattr(cls, "State") else [None]

@@ -18,7 +18,7 @@ from ..core.params import Choice, Fraction, Positive, Times
 from ..core.sparse import FIRST, Spared
 from ..core.state import Count, Own, Slot, made
 from ..core.weights import add, dot, null, scale, scores, sqnorm
-from ..core.words import rare, word
+from ..core.words import rare, strict, word
 from ..tasks.classification import Classifier
 from ..tasks.thin import Thin
 
@@ -85,6 +85,7 @@ def _(w, c):
 
 
 @sqnorm.on(Few)
+@strict
 def _(w):
     K = np.uintp(w.n.shape[0])
     q = 0.0
@@ -217,6 +218,7 @@ def chance(w, i, part, d):
     return share + (1.0 - part.epsilon) if w.u[i] != 0.0 else share
 
 
+@strict
 def seen_dot(w, part, t, c, K, d, x):
     """Return the score of the features seen."""
     f, met, taken = 0.0, 0, 0.0
@@ -230,6 +232,7 @@ def seen_dot(w, part, t, c, K, d, x):
     return f
 
 
+@strict
 def seen_add(w, part, t, a, c, K, d, x):
     """Do w_c += a x^, the features seen over the probability of seeing them."""
     met, taken = 0, 0.0
