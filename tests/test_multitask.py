@@ -6,9 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.sparse import csr_matrix
 
 import noregret as nr
+from noregret.cli import main, warm
 from noregret.core.engine import interpreted
 from noregret.core.model_file import read, store
 
@@ -413,3 +415,11 @@ def test_rows_without_a_task_are_bad_rows(tmp_path):
     assert report.data["skipped"]["count"] == 1
     with pytest.raises(nr.BadRow, match="user"):
         nr.evaluate(path, nr.MultiTask(task_column="user"), target="y")
+
+
+# ---- found like others -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["multitask", "multitask_regressor"])
+def test_warm_and_the_reference_know_them(name):
+    warm.use(name, quick=False)  # learns dense rows, sparse rows and dicts
+    done = CliRunner().invoke(main, ["warm", "multitusk"])
+    assert (done.exit_code, "Did you mean multitask" in done.output) == (2, True)
