@@ -115,6 +115,7 @@ def test_features_in_use_have_signs_and_stand_under_a_comparison():
     top = next(m for m in report.learners if m["label"] == report.winner)["features"]["top"]
     assert top[0]["feature"] == "1"
     assert top[0]["weight"] == -top[0]["size"] < 0.0
+    assert report.to_html().count("<details open><summary>") == 1  # the winner's; the other's are behind a fold
     lines = report.text().splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("feature "))
     assert lines[at + 2].split()[:2] == ["1", f"{top[0]['weight']:.4g}"]

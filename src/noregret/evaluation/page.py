@@ -40,7 +40,7 @@ def page(report: Report) -> str:
         regret(rows, chosen),
         pools(rows),
         tasks(rows),
-        features(rows),
+        features(rows, chosen),
         curves(report, rows),
         confusion(rows),
         settings(rows),
@@ -271,8 +271,8 @@ def pools(rows: Sequence[Learner]) -> str:
     return section("pool", "Who is believed: the learners of the pool, and their weights at the end", *tables) if tables else ""
 
 
-def features(rows: Sequence[Learner]) -> str:
-    """Return the features that are in use."""
+def features(rows: Sequence[Learner], chosen: Learner) -> str:
+    """Return the features that are in use, those of other learners than the chosen one behind folds."""
     tables = []
     for row in rows:
         if row.get("features"):
@@ -281,8 +281,10 @@ def features(rows: Sequence[Learner]) -> str:
                 f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(c)}</td>' for c in rest)}</tr>" for name, *rest in cells
             )
             top = "".join(f"<th>{escape(h)}</th>" for h in head)
-            told = f"<p>{escape(summary.feature_words(row))}</p>"
-            tables.append(f'{told}<table class="figures"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>')
+            told = escape(summary.feature_words(row))
+            table = f'<table class="figures narrow"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
+            opened = " open" if row is chosen else ""
+            tables.append(f"<details{opened}><summary>{told}</summary>{table}</details>")
     return section("features", "Features in use", *tables) if tables else ""
 
 
