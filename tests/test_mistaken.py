@@ -8,7 +8,9 @@ from click.testing import CliRunner
 
 import noregret as nr
 from noregret.cli import main
+from noregret.cli.learners import from_spec
 from noregret.core import engine
+from noregret.registry import by_name
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 y = np.where(X @ [1.0, -2.0, 0.5] > 0, "yes", "no")
@@ -138,6 +140,12 @@ def test_numbers_of_features_count_from_the_first_that_there_is(tmp_path):
     assert mapped.data["features"] == mapped.learners[0]["features"]["of"] == 10
 
 
+def test_maps_that_all_have_are_told():
+    notes = nr.compare((X, y), ["random_fourier(5)>pa1", "random_fourier(5)>arow"], regret=False).notes
+    assert notes == ["All learn after random_fourier(5)."]
+    assert nr.compare((X, y), ["random_fourier(5)>pa1", "random_fourier(6)>pa1"], regret=False).notes == []
+
+
 def test_titles_stay_short():
     many = {str(k): k for k in range(1000)}
     label = nr.compare((X, y), [nr.GroupLasso(groups={**many, 0: 1}), nr.RDA()], regret=False).labels[0]
@@ -146,9 +154,28 @@ def test_titles_stay_short():
 
 
 # ---- commands ----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("spec", ["pa1:kernal=rbf", "rbff(1)>pa1", "random_fourier(200,poly(2))>pa1", "random_fourier(0)>pa1"])
-def test_a_wrong_spelling_of_a_learner_is_wrong_usage(spec, table):
-    done = run("compare", table, "--target", "y", "-m", spec)
+def test_what_a_learner_has_by_default_is_right_usage():
+    for name in by_name():
+        from_spec(name)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "pa1:C=-1",
+        "pa1:C=much",
+        "pa1:average=no",
+        "pa1:kernel=rbff(1)",
+        "pa1:budget=stop(3)",
+        "random_fourier(9)>pa1:C=0",
+        "pa1:kernal=rbf",
+        "rbff(1)>pa1",
+        "random_fourier(200,poly(2))>pa1",
+        "random_fourier(0)>pa1",
+    ],
+)
+def test_a_wrong_spelling_of_a_learner_is_wrong_usage(spec):
+    done = run("compare", "no such file", "-m", spec)  # nothing is opened
     assert (done.exit_code, "Traceback" in done.output) == (2, False)
 
 

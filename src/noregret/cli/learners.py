@@ -169,6 +169,7 @@ def learner(spec: str, given: Mapping[str, Any]) -> Any:
     found = from_spec(spec)
     if given:
         getattr(found, "learner", found).set_params(**given)
+        refuse_wrong(found)
     return found
 
 
@@ -178,7 +179,26 @@ def from_spec(spec: str) -> Any:
 
     class_of(spec)
     try:
-        return made(spec)
+        found = made(spec)
+    except (TypeError, ValueError) as e:
+        raise click.UsageError(str(e)) from None
+    refuse_wrong(found)
+    return found
+
+
+def refuse_wrong(model: Any) -> None:
+    """Refuse values that a learner would refuse when it begins to learn, before a source is opened."""
+    from ..core.basis import kernel_of
+    from ..core.params import check_options, resolve
+
+    learner = getattr(model, "learner", model)
+    given = learner.get_params()
+    if not hasattr(learner, "State"):  # a pool, which looks at its learners when it begins
+        return
+    try:
+        check_options(given)
+        resolve(learner.Params, given, 1)
+        kernel_of(type(learner), given)
     except (TypeError, ValueError) as e:
         raise click.UsageError(str(e)) from None
 

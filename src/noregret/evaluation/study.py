@@ -15,9 +15,10 @@ from ..registry import learner as by_name
 from ..streams.stream import Stream, known_options, stream
 from ..text import plural
 from ..transforms.pipeline import Pipeline
+from ..transforms.table import Table
 from . import splits
 from .comparator import NORMS
-from .naming import distinct, made, titled
+from .naming import distinct, made, spelled, titled
 from .passes import Pass, Watch, parts, run_pass
 from .regret import hindsight, want_of
 from .regret import report as regret_report
@@ -110,6 +111,8 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     given = [made(m) for m in ([models] if isinstance(models, (str, Learner, Pipeline)) else models or [])]
     shared = shared_steps(given)
     fronts = [own_front(m, shared) for m in given]
+    if maps := [spelled(step) for step in shared if not isinstance(step, Table)]:
+        plan.notes.append(f"{'All learn' if len(given) > 1 else 'It learns'} after {' > '.join(maps)}.")
     plan.source |= opening_of(shared)
     plan.source = with_task(plan.source, given)
     opened = stream(source, y, **plan.source)
