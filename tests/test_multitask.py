@@ -20,7 +20,7 @@ KINDS = (nr.MultiTask, nr.MultiTaskRegressor)
 
 @pytest.fixture(autouse=True)
 def no_compiler(request):
-    if request.function is test_compiled_is_interpreted:
+    if request.function in (test_compiled_is_interpreted, test_compiled_sums_do_not_show_how_many_tasks_are_known):
         yield
     else:
         with interpreted():
@@ -118,6 +118,19 @@ def test_compiled_is_interpreted():
         np.testing.assert_allclose(plain.decision_function(csr_matrix(X), tasks), f, atol=1e-12)
     np.testing.assert_allclose(m.coef_, plain.coef_, atol=1e-12)
     assert (m._m.tally == plain._m.tally).all()
+
+
+@pytest.mark.parametrize("variant", ["individual", "all"])
+def test_compiled_sums_do_not_show_how_many_tasks_are_known(variant):
+    """Row by row there are fewer tasks at first, and weights lie closer: sums over features must be taken in one order all the same."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 12))
+    y, tasks = np.sign(X[:, 0]), np.minimum(rng.integers(0, 9, 120), np.arange(120) // 10)
+    m, other = (nr.MultiTask(variant=variant, lambda_=0.001) for _ in range(2))
+    m.partial_fit(X, y, tasks)
+    for i in range(120):
+        other.partial_fit(X[i : i + 1], y[i : i + 1], tasks[i : i + 1])
+    assert m.coef_.tolist() == other.coef_.tolist()
 
 
 # ---- parameters ------------------------------------------------------------------------------------------------------

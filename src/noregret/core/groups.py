@@ -218,6 +218,7 @@ def walk_block(w, x, c, K):
     return f
 
 
+@strict
 def walk_block_add(w, a, x, c, K):
     """Do w_c += a x; groups touched are brought up to date."""
     for k in range(nnz(x)):
@@ -376,6 +377,7 @@ def walk_group(w, x, c, K):
     return -w.now[1] * f
 
 
+@strict
 def walk_group_add(w, a, x, c, K):
     """Do G_c -= a x."""
     for k in range(nnz(x)):

@@ -78,6 +78,7 @@ def _(rule, w, j, K):
     return q
 
 
+@strict
 def walk_across(w, x, c, K):
     """Return the score by task c."""
     f = 0.0
@@ -90,6 +91,7 @@ def walk_across(w, x, c, K):
     return -w.now[1] * f
 
 
+@strict
 def walk_across_add(w, a, x, c, K):
     """Do G_c -= a x."""
     for k in range(nnz(x)):
