@@ -122,7 +122,7 @@ def test_compiled_is_interpreted():
 
 @pytest.mark.parametrize("variant", ["individual", "all"])
 def test_compiled_sums_do_not_show_how_many_tasks_are_known(variant):
-    """Row by row there are fewer tasks at first, and weights lie closer: sums over features must be taken in one order all the same."""
+    """Row by row there are fewer tasks at first, and weights lie closer: sums over features are in one order all the same."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 12))
     y, tasks = np.sign(X[:, 0]), np.minimum(rng.integers(0, 9, 120), np.arange(120) // 10)
