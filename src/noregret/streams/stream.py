@@ -68,9 +68,9 @@ class Stream:
 
     @property
     def unused(self) -> int:
-        """Columns before the first feature: where the source numbers features from 1, there is no feature 0."""
+        """Columns before the first feature, where the source numbers features: from 1 on, there is no feature 0."""
         mapped = self.front is not None and self.front.outputs is not None
-        return 0 if mapped else min(1, self.reader.least or 0)
+        return 0 if mapped else self.reader.least or 0
 
     def about(self) -> dict[str, Any]:
         """Return what a report says about the source."""
