@@ -13,7 +13,7 @@ import click
 from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
 from noregret.core.params import Choice, Range, public
-from noregret.registry import load_all
+from noregret.registry import by_name
 
 HERE = Path(__file__).parent
 FAMILIES = {
@@ -31,6 +31,7 @@ FAMILIES = {
     "splitting": "Zeros by splitting",
     "dual_averaging": "Zeros by dual averaging",
     "selection": "Feature selection",
+    "multitask": "Tasks that share features",
     "least_squares": "Least squares",
     "multiplicative": "Multiplicative",
     "one_class": "One class",
@@ -51,7 +52,7 @@ MEASURES = {
 # ---- learners --------------------------------------------------------------------------------------------------------
 def learners() -> str:
     """Return docs/learners.md."""
-    found = sorted(load_all().values(), key=lambda cls: cls.__name__.lower())
+    found = sorted(by_name().values(), key=lambda cls: cls.__name__.lower())
     found = [cls for cls in found if cls.__module__.startswith("noregret.")]
     homes = sorted({home(cls) for cls in found}, key=lambda h: list(FAMILIES).index(h) if h in FAMILIES else len(FAMILIES))
     parts = [

@@ -22,7 +22,7 @@ from noregret.cli.cite import references
 from noregret.evaluation.drift import DETECTORS
 from noregret.evaluation.report import KEYS
 from noregret.evaluation.run import ACTIONS
-from noregret.registry import load_all
+from noregret.registry import by_name
 from noregret.streams.stream import SUFFIXES
 from noregret.streams.synthetic import COMMON, SOURCES
 
@@ -42,7 +42,7 @@ MODULES = [
     "noregret.transforms.table",
     *(f"noregret.families.{m.name}" for m in pkgutil.iter_modules(families.__path__)),
 ]
-LEARNERS = sorted(name for name, cls in load_all().items() if cls.__module__.startswith("noregret."))
+LEARNERS = sorted(name for name, cls in by_name().items() if cls.__module__.startswith("noregret."))
 
 
 def read(name):
@@ -165,7 +165,7 @@ def test_every_command_is_shown(name):
 # ---- every learner ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learner_is_documented(name):
-    cls = load_all()[name]
+    cls = by_name()[name]
     doc = inspect.getdoc(cls)
     assert doc.splitlines()[0].rstrip().endswith("."), "the first line is a sentence"
     assert re.search(r"\(\d{4}\)", doc), "a reference with its year"
@@ -178,7 +178,7 @@ def test_learner_is_documented(name):
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learner_is_in_the_reference(name):
-    cls, page = load_all()[name], read("docs/learners.md")
+    cls, page = by_name()[name], read("docs/learners.md")
     section = page.split(f"\n### {cls.__name__}\n")[1].split("\n### ")[0]
     assert f"`{name}`" in section
     for parameter in cls.defaults:
@@ -188,7 +188,7 @@ def test_learner_is_in_the_reference(name):
 
 
 def test_every_family_has_a_heading(generate):
-    assert {cls.__module__.rsplit(".", 1)[-1] for cls in map(load_all().get, LEARNERS)} == set(generate.FAMILIES)
+    assert {cls.__module__.rsplit(".", 1)[-1] for cls in map(by_name().get, LEARNERS)} == set(generate.FAMILIES)
 
 
 def test_readme_counts_learners():
@@ -215,8 +215,8 @@ def test_commands_and_options_are_documented():
 
 def test_options_verbs_and_attributes_are_documented():
     page = read("docs/api.md")
-    options = {k for cls in load_all().values() for k in cls.defaults} - {
-        f for cls in load_all().values() for f in cls.Params._fields
+    options = {k for cls in by_name().values() for k in cls.defaults} - {
+        f for cls in by_name().values() for f in cls.Params._fields
     }
     public = {
         k for cls in (nr.Classifier, nr.Regressor, nr.OneClass) for k in dir(cls) if k.endswith("_") and not k.startswith("_")

@@ -11,7 +11,10 @@ import pytest
 
 import noregret as nr
 from noregret.core import engine
+from noregret.core.examples import Pair, Whole, walk_dot
+from noregret.core.weights import dot
 from noregret.core.words import strict
+from noregret.registry import by_name
 
 LEARN = """
 import warnings
@@ -254,3 +257,54 @@ def careful(a, b):
 
 def loose_sum(a, b):
     return careful(a, b)
+
+
+def test_formulas_are_taken_as_written_and_loops_over_features_are_not():
+    dense = walk_dot.find([np.ndarray, np.ndarray, Whole])
+    assert not engine.taken_as_written(dense)
+    assert not engine.taken_as_written(walk_dot)  # a word is what its cases are
+    assert engine.taken_as_written(dot.find([np.ndarray, Pair]))
+    steps = {name: cls.step for name, cls in by_name().items() if hasattr(cls, "step")}
+    assert {name for name, step in steps.items() if not engine.taken_as_written(step)} == set()
+
+
+def test_a_loop_is_found_in_all_its_forms():
+    def counted(n):
+        for _ in range(n):
+            pass
+
+    def endless(n):
+        while True:
+            n -= 1
+            if n < 0:
+                break
+
+    def asked(n):
+        while n > 0:
+            n -= 1
+
+    def chosen(n):
+        return n if n > 0 else -n
+
+    assert [engine.loops(f) for f in (counted, endless, asked, chosen)] == [True, True, True, False]
+
+
+def loop_of_formulas(a, b, n):
+    total = 0.0
+    for _ in range(n):
+        total += formula(a, b)
+    return total
+
+
+def formula(a, b):
+    return (a + b - a) - b
+
+
+def test_a_formula_stays_as_written_inside_a_loop():
+    assert engine.compiled(loop_of_formulas)(1.0, 1e-17, 1) == -1e-17
+
+
+def test_sums_of_a_share_are_over_classes_and_in_order():
+    sharing = [cls for cls in by_name().values() if cls.share is not None]
+    assert len(sharing) > 5
+    assert all(engine.taken_as_written(cls.share) for cls in sharing)

@@ -317,7 +317,7 @@ def test_parameters_are_checked_when_learning_begins():
         with pytest.raises((TypeError, ValueError), match=said):
             m.partial_fit(X, y)
         assert "_m" not in m.__dict__
-    with pytest.raises(TypeError, match="PA1 has no parameter 'c'; it takes C, "):
+    with pytest.raises(TypeError, match=r"PA1 has no parameter 'c'. Did you mean C\? It takes C, "):
         nr.PA1(c=1.0)
     with pytest.raises(ValueError, match="Invalid parameter 'c'"):
         nr.PA1().set_params(c=1.0)

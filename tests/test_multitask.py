@@ -6,9 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.sparse import csr_matrix
 
 import noregret as nr
+from noregret.cli import main, warm
 from noregret.core.engine import interpreted
 from noregret.core.model_file import read, store
 
@@ -18,7 +20,7 @@ KINDS = (nr.MultiTask, nr.MultiTaskRegressor)
 
 @pytest.fixture(autouse=True)
 def no_compiler(request):
-    if request.function is test_compiled_is_interpreted:
+    if request.function in (test_compiled_is_interpreted, test_compiled_sums_do_not_show_how_many_tasks_are_known):
         yield
     else:
         with interpreted():
@@ -116,6 +118,19 @@ def test_compiled_is_interpreted():
         np.testing.assert_allclose(plain.decision_function(csr_matrix(X), tasks), f, atol=1e-12)
     np.testing.assert_allclose(m.coef_, plain.coef_, atol=1e-12)
     assert (m._m.tally == plain._m.tally).all()
+
+
+@pytest.mark.parametrize("variant", ["individual", "all"])
+def test_compiled_sums_do_not_show_how_many_tasks_are_known(variant):
+    """Row by row there are fewer tasks at first, and weights lie closer: sums over features are in one order all the same."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 12))
+    y, tasks = np.sign(X[:, 0]), np.minimum(rng.integers(0, 9, 120), np.arange(120) // 10)
+    m, other = (nr.MultiTask(variant=variant, lambda_=0.001) for _ in range(2))
+    m.partial_fit(X, y, tasks)
+    for i in range(120):
+        other.partial_fit(X[i : i + 1], y[i : i + 1], tasks[i : i + 1])
+    assert m.coef_.tolist() == other.coef_.tolist()
 
 
 # ---- parameters ------------------------------------------------------------------------------------------------------
@@ -413,3 +428,11 @@ def test_rows_without_a_task_are_bad_rows(tmp_path):
     assert report.data["skipped"]["count"] == 1
     with pytest.raises(nr.BadRow, match="user"):
         nr.evaluate(path, nr.MultiTask(task_column="user"), target="y")
+
+
+# ---- found like others -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["multitask", "multitask_regressor"])
+def test_warm_and_the_reference_know_them(name):
+    warm.use(name, quick=False)  # learns dense rows, sparse rows and dicts
+    done = CliRunner().invoke(main, ["warm", "multitusk"])
+    assert (done.exit_code, "Did you mean multitask" in done.output) == (2, True)

@@ -373,7 +373,7 @@ def test_commands_compare_and_evaluate(table):
     args = ("--target", "label", "-m", "nystroem(10,rbf(0.5))>pa1", "-C", "0.5", "--no-regret", "--json", "--quiet")
     alone = json.loads(command("evaluate", table, *args).stdout)
     assert alone["mistakes"] == next(r["mistakes"] for r in found["learners"] if "nystroem" in r["label"])
-    assert "must be one of scale" in command("compare", table, "--target", "label", "-m", "pa1,kitchen(3)>pa1", code=1).output
+    assert "must be one of scale" in command("compare", table, "--target", "label", "-m", "pa1,kitchen(3)>pa1", code=2).output
     assert "closing bracket" in command("compare", table, "--target", "label", "-m", "nystroem(3>pa1", code=1).output
     assert "pa9" in command("evaluate", table, "--target", "label", "-m", "scale>pa9", code=2).output
     assert "pa1 has -C" in command("evaluate", table, "--target", "label", "-m", "scale>pa1", "--eta", "1", code=2).output
@@ -392,5 +392,5 @@ def test_commands_train_resume_and_predict(table, tmp_path):
     command("train", table, "-m", spec, *kept, "--epochs", "2", "--resume")
     assert nr.load(path).n_mistakes_ == whole.n_mistakes_
     other = command("train", table, "-m", "random_fourier(11)>pa1", *kept, "--epochs", "3", "--resume", code=2).output
-    assert "holds a scale>random_fourier(10, rbf(0.5))>pa1, not a random_fourier(11)>pa1" in " ".join(other.split())
+    assert "holds scale>random_fourier(10, rbf(0.5))>pa1, not random_fourier(11)>pa1" in " ".join(other.split())
     assert "150 rows, error" in command("predict", table, "--model-file", path).stderr

@@ -330,7 +330,9 @@ def test_fobos_lands_on_the_axis():
 # ---- feature selection -----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("given", [{"B": 3}, {"B": 2, "eta": 1.0, "lambda_": 0.25}, {"B": 30}])
+@pytest.mark.parametrize(
+    "given", [{"B": 3}, {"B": 2, "eta": 1.0, "lambda_": 0.25}, {"B": 30}, {"B": 3, "eta": 2.0, "lambda_": 0.5}]
+)
 def test_ofs(K, bias, given):
     X, y, c = data(K, 11, n=80)
     X = np.round(X, 1)  # ties
@@ -343,6 +345,7 @@ def test_ofs(K, bias, given):
             np.testing.assert_allclose(m.coef_.T, W, atol=1e-12)
             np.testing.assert_allclose(m.intercept_, bias * b, atol=1e-12)
             assert (np.count_nonzero(m.coef_, axis=1) <= given["B"]).all()
+            assert m.state.w.w.sound({})  # no weight is listed twice, also when eta lambda = 1 makes all of them 0 first
             assert np.linalg.norm(m.coef_) <= 1 / np.sqrt(given.get("lambda_", 0.01)) + 1e-12
 
 

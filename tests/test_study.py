@@ -97,6 +97,11 @@ def test_compare_equals_separate_evaluations():
     for model in models:
         alone = evaluate(URL, model if isinstance(model, str) else model.clone(), regret=False).learners[0]
         mine = next(r for r in together.learners if r["label"] == alone["label"])
+        assert mine["curve_loss"] == "hinge"
+        if alone["curve_loss"] != "hinge":  # drawn beside others in the loss of most of them
+            drawn = mine["curve"].pop("loss")
+            assert drawn[-1] == alone["losses"]["hinge"]
+            del alone["curve"]["loss"]
         assert {k: mine[k] for k in ("mistakes", "updates", "losses", "metrics", "curve", "nonzeros", "bytes")} == {
             k: alone[k] for k in ("mistakes", "updates", "losses", "metrics", "curve", "nonzeros", "bytes")
         }

@@ -169,7 +169,7 @@ def test_holdout_goes_through_the_features_that_were_learned():
         ({"permutations": 3, "validation": 0.5}, "validation is found in the order"),
         ({"permutations": 1}, "at least 2"),
         ({"permutations": 2, "delay": 2.0, "time": "t"}, "no times"),
-        ({"sort": "eror"}, "did you mean 'error'"),
+        ({"sort": "eror"}, "Did you mean error"),
     ],
 )
 def test_refused_before_the_work_begins(options, match):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from typing import Any
 
 from . import families
 from .core.learner import APART, REGISTRY, Learner
+from .text import meant
 
 
 def load_all() -> dict[str, type[Learner]]:
@@ -23,7 +25,11 @@ def by_name() -> dict[str, type[Learner]]:
 
 
 def algorithms(task: str | None = None) -> list[str]:
-    """Return the registry names, of one task ("classification", "regression", "one_class") or of all."""
+    """Return the registry names, of one task ("classification", "regression", "one_class") or of all.
+
+    Left out are "multitask" and "multitask_regressor", which rows and labels alone do not suffice for: they learn several tasks at
+    once, and need to know to which of them a row belongs.
+    """
     tasks = {"classification", "regression", "one_class"}
     if task is not None and task not in tasks:
         raise ValueError(f"task must be one of {sorted(tasks)}, got {task!r}")
@@ -34,5 +40,14 @@ def learner(name: str, **params: Any) -> Learner:
     """Return a learner by registry name."""
     found = REGISTRY if name in REGISTRY else by_name()
     if name not in found:
-        raise ValueError(f"no learner is called {name!r}; there are {', '.join(sorted(found))}")
+        raise ValueError(unknown(name))
     return found[name](**params)
+
+
+def unknown(name: Any) -> str:
+    """Return the message about a name that no learner has, with those that are close."""
+    found = by_name()
+    first = re.split(r"[:,\s]", str(name).strip())[0]
+    if first != name and first in found:
+        return f"no learner is called {name!r}: give one name, and settings by keyword, or a list of several to nr.compare"
+    return f"no learner is called {name!r}. {meant(str(name), found, 3)}".rstrip() + f"\nThere are: {', '.join(sorted(found))}."

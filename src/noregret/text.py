@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 PLAIN = str.maketrans({"±": "+-", "…": "...", "≤": "<="})
 
@@ -64,6 +65,13 @@ def size(n: float) -> str:
 def plural(n: float, noun: str) -> str:
     """Return '1 row', '2 rows', '2 classes'."""
     return f"{amount(n)} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
+def meant(name: str, known: Iterable[str], most: int = 1) -> str:
+    """Return 'Did you mean ...? ' for a name that is close to known ones, nothing where none is."""
+    by_lower = {k.lower(): k for k in known}
+    close = [by_lower[k] for k in difflib.get_close_matches(name.lower(), by_lower, n=most)]
+    return f"Did you mean {' or '.join(close)}? " if close else ""
 
 
 def printable(text: str) -> str:

@@ -25,25 +25,16 @@ def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 @click.option("--json", "as_json", cls=Option, is_flag=True, help="Print JSON instead of the entry alone.")
 def command(name: str, as_json: bool) -> None:
     """Print the BibTeX entry of the paper behind the learner NAME."""
-    from ..registry import by_name
+    from ..registry import by_name, unknown
 
     found = by_name()
     if name not in found:
-        raise click.UsageError(unknown(name, sorted(found)))
+        raise click.UsageError(unknown(name))
     key = found[name].cite
     if key not in (entries := references()):
         raise click.ClickException(f"{name} names no paper that is known here{f' ({key})' if key else ''}")
     said = {"name": name, "cite": key, "bibtex": entries[key]}
     click.echo(json.dumps(said, indent=2) if as_json else entries[key])
-
-
-def unknown(name: str, known: list[str]) -> str:
-    """Return the message about a name that is not in the registry, with those that are close."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name.lower(), known, n=3)
-    hint = f" Did you mean {' or '.join(close)}?" if close else ""
-    return f"no learner is called {name!r}.{hint}\nThere are: {', '.join(known)}."
 
 
 def references() -> dict[str, str]:

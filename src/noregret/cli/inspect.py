@@ -50,6 +50,8 @@ def command(file: str, top: int, everything: bool, as_json: bool) -> None:
 # ---- what is known ---------------------------------------------------------------------------------------------------
 def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     """Return everything about a model."""
+    from ..evaluation.run import sizes
+
     learner, front = getattr(model, "learner", model), getattr(model, "front", None)
     m = learner.__dict__.get("_m")
     changed = {k: v for k, v in learner.get_params().items() if repr(v) != repr(learner.defaults[k])}
@@ -76,6 +78,7 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
         "features": learner.n_features_in_ if m.features.kind != "hashed" else m.features.size - m.features.bias,
         "hashed": m.features.kind == "hashed",
         "collisions": collisions(model, front, m),
+        "vectors": sizes(learner)[1],
         "memory": sum(a.nbytes for a in m.arrays().values()),
     }
     if hasattr(learner, "standing"):
@@ -176,6 +179,7 @@ def text(found: dict[str, Any], everything: bool) -> str:
         ("stream", where(found["stream"])),
         ("classes", None if found["classes"] is None else listing(found["classes"])),
         ("features", counted(found)),
+        ("vectors", None if found["vectors"] is None else f"{plural(found['vectors'], 'row')} kept"),
     ]
     if "support" in found:
         lines += support_lines(found["support"])

@@ -11,7 +11,6 @@ import click
 
 from ..text import amount
 from . import plugins
-from .cite import unknown
 from .options import Command, Decorator, Option, ParamType
 from .values import Costs, Grouping, ListOf, Named, Number, Pairs, Values
 
@@ -62,10 +61,12 @@ def known() -> dict[str, Any]:
 
 def class_of(spec: str) -> Any:
     """Return the class that a name, with or without settings, stands for."""
+    from ..registry import unknown
+
     name = name_in(spec)
     found = known()
     if name not in found:
-        raise click.UsageError(unknown(name, sorted(found)))
+        raise click.UsageError(unknown(name))
     return found[name]
 
 
@@ -168,6 +169,7 @@ def learner(spec: str, given: Mapping[str, Any]) -> Any:
     found = from_spec(spec)
     if given:
         getattr(found, "learner", found).set_params(**given)
+        refuse_wrong(found)
     return found
 
 
@@ -177,8 +179,27 @@ def from_spec(spec: str) -> Any:
 
     class_of(spec)
     try:
-        return made(spec)
-    except TypeError as e:
+        found = made(spec)
+    except (TypeError, ValueError) as e:
+        raise click.UsageError(str(e)) from None
+    refuse_wrong(found)
+    return found
+
+
+def refuse_wrong(model: Any) -> None:
+    """Refuse values that a learner would refuse when it begins to learn, before a source is opened."""
+    from ..core.basis import kernel_of
+    from ..core.params import check_options, resolve
+
+    learner = getattr(model, "learner", model)
+    given = learner.get_params()
+    if not hasattr(learner, "State"):  # a pool, which looks at its learners when it begins
+        return
+    try:
+        check_options(given)
+        resolve(learner.Params, given, 1)
+        kernel_of(type(learner), given)
+    except (TypeError, ValueError) as e:
         raise click.UsageError(str(e)) from None
 
 

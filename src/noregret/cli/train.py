@@ -83,10 +83,13 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     start = monotonic()
     with watching(quiet, model or "a learner", leave=False) as shown, stopping() as stop:
 
-        def watch(done: int, opened: Any, learner: Any) -> None:
+        def same(found: Any) -> None:
             if resuming and shown.calls == 0 and chosen is not None:
-                same_steps(learner, chosen, save)
-                same_learner(getattr(learner, "learner", learner), getattr(chosen, "learner", chosen), given, save)
+                same_steps(found, chosen, save)
+                same_learner(getattr(found, "learner", found), getattr(chosen, "learner", chosen), given, save)
+
+        def watch(done: int, opened: Any, learner: Any) -> None:
+            same(learner)
             shown(done, opened, learner)
 
         done = train(
@@ -102,6 +105,7 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
             watch=watch,
             **reading(options),
         )
+        same(done.model)  # a training that is over brings no rows to watch
     found = facts(done, save, monotonic() - start)
     click.echo(json.dumps(found, indent=2) if options["as_json"] else sentence(found))
     if not done.finished and stop.signal is not None:
@@ -138,7 +142,7 @@ def check_file(path: Path, resume: bool, overwrite: bool, chosen: Any) -> bool:
 def same_learner(found: Any, chosen: Any, given: Mapping[str, Any], path: str) -> None:
     """Refuse to go on with another learner, or other parameters, than the file has."""
     if found.name != chosen.name:
-        raise click.UsageError(f"{path} holds a {found.name}, not a {chosen.name}: leave out --model to go on with it")
+        raise click.UsageError(f"{path} holds {found.name}, not {chosen.name}: leave out --model to go on with it")
     for name, value in chosen.get_params().items():
         was = getattr(found, name)
         if repr(was) != repr(value) and (name in given or repr(value) != repr(found.defaults[name])):
@@ -152,9 +156,7 @@ def same_steps(found: Any, chosen: Any, path: str) -> None:
     wanted, have = ([spelled(m) for m in model.front.maps] if hasattr(model, "front") else [] for model in (chosen, found))
     if wanted != have[len(have) - len(wanted) :]:
         shown = ">".join([*have, found.name])
-        raise click.UsageError(
-            f"{path} holds a {shown}, not a {'>'.join([*wanted, chosen.name])}: leave out --model to go on with it"
-        )
+        raise click.UsageError(f"{path} holds {shown}, not {'>'.join([*wanted, chosen.name])}: leave out --model to go on with it")
 
 
 # ---- being stopped ---------------------------------------------------------------------------------------------------

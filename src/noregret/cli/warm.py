@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from . import plugins
-from .cite import complete, unknown
+from .cite import complete
 from .options import Command, Option
 
 READERS = "readers"  # stands for the kernels that read files and make features of tables
@@ -40,12 +40,12 @@ def command(names: tuple[str, ...], quick: bool, jobs: int | None, as_json: bool
     cache directory; it serves one processor type and one version of Python.
     """
     from ..core import engine
-    from ..registry import load_all
+    from ..registry import by_name, unknown
 
-    known = load_all()
+    known = by_name()
     for name in names:
         if name not in known and name != READERS:
-            raise click.UsageError(unknown(name, sorted(known)))
+            raise click.UsageError(unknown(name))
     if engine.interpreting():
         raise click.ClickException("NOREGRET_JIT=0 is set: nothing is compiled")
     todo = list(dict.fromkeys(names)) or [READERS, *sorted(known)]
@@ -138,12 +138,13 @@ def use(name: str, quick: bool) -> None:
 
     X = np.eye(3)
     rows = [{"a": 1.0}, {"b": 1.0}, {"c": 1.0}]
-    for labels in ([1, -1, 1],) if quick else ([1, -1, 1], [1, -1, 0]):
+    fresh = learner(name)
+    tasks: dict[str, Any] = {"tasks": ["a", "b", "a"]} if fresh.tasked else {}
+    two_only = quick or fresh.tasked or fresh.task != "classification"
+    for labels in ([1, -1, 1],) if two_only else ([1, -1, 1], [1, -1, 0]):
         for batch in (X,) if quick else (X, csr_matrix(X), rows):
-            m: Any = learner(name).partial_fit(batch, labels)
-            m.predict(batch)
-        if learner(name).task != "classification":
-            break
+            m: Any = fresh.clone().partial_fit(batch, labels, **tasks)
+            m.predict(batch, **tasks)
 
 
 def read() -> None:

@@ -98,6 +98,7 @@ def kernel_of(cls: Any, given: Mapping[str, Any]) -> Any:
         if given.get("budget") is not None:
             raise ValueError(f"budget= limits support vectors, which only a kernel= has; got budget={given['budget']!r} alone")
         return None
+    refuse_class("kernel", kernel)
     if hasattr(kernel, "check"):
         kernel.check()
     if of_objects(kernel):
@@ -109,11 +110,21 @@ def kernel_of(cls: Any, given: Mapping[str, Any]) -> Any:
     return type(kernel)(*map(float, kernel))
 
 
+def refuse_class(what: str, part: Any) -> None:
+    """Refuse the class of a part where one of its instances belongs."""
+    if isinstance(part, type):
+        given = "".join(f"{field}=..." for field in getattr(part, "_fields", ())[:1])
+        raise TypeError(
+            f"{what} must be a part with its numbers, {what}=nr.{part.__name__}({given}); got the class {part.__name__}"
+        )
+
+
 def budget_of(cls: Any, given: Mapping[str, Any], params: Any) -> Any:
     """Return the budget part, checked."""
     budget = written("budget", given.get("budget"), maintain) if cls.policy is None else cls.policy(params, given)
     if budget is None:
         return Unbounded()
+    refuse_class("budget", budget)
     if not knows(maintain, budget):
         known = sorted(kind.__name__ for kind in catalogue(maintain).values())
         raise TypeError(f"budget must be one of {', '.join(f'nr.{name}(B)' for name in known)}; got {budget!r}")

@@ -7,6 +7,7 @@ cached beside it: a later process loads machine code, and an edit anywhere below
 from __future__ import annotations
 
 import contextlib
+import dis
 import hashlib
 import importlib.util
 import inspect
@@ -127,12 +128,18 @@ def in_order(t: Any) -> bool:
 
 
 def taken_as_written(fn: Any) -> bool:
-    """Return whether a text is compiled with strict arithmetic: it says so (`strict`), or its file does (AS_WRITTEN = True).
+    """Return whether a text is compiled with strict arithmetic: it says so (`strict`), or it has no loop, and is a formula.
 
     Only loops over features gain from reassociation. Elsewhere it would let two copies of one formula, such as that of a first
     round which the compiler has peeled off its loop, differ in the last bit, and the split of a stream into calls would show.
     """
-    return getattr(fn, "strict", False) or getattr(sys.modules.get(fn.__module__), "AS_WRITTEN", False)
+    return getattr(fn, "strict", False) or not (isinstance(fn, Word) or loops(fn))
+
+
+@cache
+def loops(fn: Any) -> bool:
+    """Return whether a text has a loop: whether it jumps back."""
+    return any("JUMP_BACKWARD" in step.opname for step in dis.get_instructions(fn))
 
 
 @cache

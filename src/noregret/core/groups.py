@@ -18,14 +18,14 @@ from numpy import ndarray
 
 from .examples import Block, Pair, item, nnz
 from .features import Columns, Features, Hashed, Names
-from .sparse import LONG, shrink, soft, softened
+from .sparse import FIRST, LONG, shrink, soft, softened
 from .weights import PERIOD, add, dot, scores
 from .words import rare, strict, word
 
 if TYPE_CHECKING:
     from .model import Model
 
-ONE, FIRST = np.uintp(1), np.uintp(0)
+ONE = np.uintp(1)
 
 
 def home_of(w, j):
@@ -80,9 +80,9 @@ class Blocks(NamedTuple):
         w = self._replace(u=self.u.copy(), past=self.past.copy())
         rows = self.u.reshape(len(self.past), -1)
         K = np.uintp(rows.shape[1])
-        homes = np.flatnonzero(rows.any(1))
-        for j in np.unique(homes + self.home[homes]):
-            catch_up_block(w, np.uintp(j), K)
+        used = np.flatnonzero(rows.any(1))
+        for h in np.unique(used + self.home[used]):
+            catch_up_block(w, np.uintp(h), K)
         return w.u
 
     def settle(self) -> None:
@@ -107,6 +107,7 @@ def levelled(rule, v, s):
 
 
 @level.on(Shorter)
+@strict
 def _(rule, w, h, K):
     a = w.total[0] - w.past[h]
     if a <= 0.0:
@@ -129,6 +130,7 @@ def _(rule, v, s):
 
 
 @level.on(Lower)
+@strict
 def _(rule, w, h, K):
     a = w.total[0] - w.past[h]
     if a <= 0.0:
@@ -216,6 +218,7 @@ def walk_block(w, x, c, K):
     return f
 
 
+@strict
 def walk_block_add(w, a, x, c, K):
     """Do w_c += a x; groups touched are brought up to date."""
     for k in range(nnz(x)):
@@ -341,6 +344,7 @@ def _(rule, w, h, c, K):
 
 
 @squared.on(Summed)
+@strict
 def _(rule, w, h, c, K):
     q = 0.0
     j = h
@@ -373,6 +377,7 @@ def walk_group(w, x, c, K):
     return -w.now[1] * f
 
 
+@strict
 def walk_group_add(w, a, x, c, K):
     """Do G_c -= a x."""
     for k in range(nnz(x)):
@@ -387,6 +392,7 @@ def walk_group_add(w, a, x, c, K):
 
 
 @rare
+@strict
 def measure_groups(w):
     """Compute the lengths of all groups, so that rounding does not add up."""
     K = np.uintp(w.G.shape[0] // w.home.shape[0])
@@ -428,6 +434,8 @@ def arrange(m: Model, first: int) -> None:
     given, w = m.given["groups"], m.state[0].w
     if given is None:
         return
+    if not isinstance(given, Iterable):
+        raise TypeError(f"groups must be a group for each column, a dict of groups by name, or 'prefix:_'; got {given!r}")
     if not hasattr(w, "home"):
         raise ValueError(f"groups={given!r:.60} mean nothing here: use regularizer='l1l2' or 'l1linf', or leave groups out")
     known = m.__dict__.get("known")
@@ -467,7 +475,12 @@ def labelled(given: Any, features: Features, start: int) -> Iterator[tuple[int, 
     elif isinstance(given, Mapping):
         if isinstance(features, Hashed):
             raise ValueError("groups by name do not go with hash_bits, which forgets names: leave hash_bits out")
-        labels = (given.get(n) for n in (numbers if names is None else names))
+        known = list(numbers if names is None else names)
+        if isinstance(features, Columns) and given and not any(n in given for n in known):
+            raise ValueError(
+                f"groups name none of the {len(known)} columns: expected {known[0]!r} and the like, got {next(iter(given))!r}"
+            )
+        labels = (given.get(n) for n in known)
     else:
         many, width = len(given), end - before
         if isinstance(features, Names):

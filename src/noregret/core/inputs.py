@@ -141,7 +141,16 @@ def as_array(X: Any) -> np.ndarray:
         if a.dtype == object and hasattr(X, "isna") and X.isna().to_numpy().any():
             a = X.to_numpy(dtype=object, na_value=np.nan)  # pandas' own NA is no float
         return np.asarray(a)
-    return np.asarray(X)
+    if isinstance(X, (str, bytes)):
+        raise TypeError(
+            f"X must hold rows of numbers, got text: {X[:60]!r}. From a file: nr.train({X[:60]!r}, learner), nr.evaluate"
+        )
+    try:
+        return np.asarray(X)
+    except ValueError as e:
+        if "inhomogeneous" not in str(e):
+            raise
+        raise ValueError("X must hold rows of one length, and these differ: pad them, or learn from dicts of numbers") from None
 
 
 def numbers(a: np.ndarray, name: Any) -> np.ndarray:
@@ -290,7 +299,10 @@ def sample_weights(c: Any, n: int) -> np.ndarray | None:
     """Return checked weights, None for none."""
     if c is None:
         return None
-    c = np.asarray(c, np.float64)
+    try:
+        c = np.asarray(c, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"sample_weight must be a number, or one for each of {n} rows, got {c!r:.60}") from None
     c = np.full(n, float(c)) if c.ndim == 0 else np.ascontiguousarray(c)
     if c.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {c.shape}")
@@ -322,4 +334,8 @@ def without_zeros(rows: Rows, y: np.ndarray, c: np.ndarray | None) -> tuple[Rows
 
 def one_row(x: Any) -> Rows:
     """Return one example given as a sequence, as rows."""
-    return rows(np.asarray(x, np.float64).reshape(1, -1), np.float64)
+    try:
+        values = np.asarray(x, np.float64).reshape(1, -1)
+    except (TypeError, ValueError):
+        raise TypeError(f"an example must be a dict from names to numbers, or a row of numbers; got {x!r}") from None
+    return rows(values, np.float64)

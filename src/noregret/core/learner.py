@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from ..text import meant
 from . import inputs, model_file
 from .basis import kernelizable
 from .expansion import Expansion
@@ -22,6 +23,7 @@ from .params import public
 from .rounds import EXAMPLES, MISTAKES, UPDATES, UnitCost
 from .state import Need, needs_of
 from .supports import Supports
+from .words import strict
 
 REGISTRY: dict[str, type[Learner]] = {}
 APART: dict[str, type[Learner]] = {}  # those that rows and labels alone do not suffice for: they are found by name, and not listed
@@ -115,6 +117,8 @@ class Learner(Supports):
         for text in TEXTS:
             if inspect.isfunction(cls.__dict__.get(text)):
                 setattr(cls, text, staticmethod(cls.__dict__[text]))
+        if cls.__dict__.get("share") is not None:
+            strict(cls.share)  # its sums are over classes
         if "name" not in cls.__dict__:
             return
         needs = needs_of(cls.State) if hasattr(cls, "State") else [None]
@@ -130,12 +134,16 @@ class Learner(Supports):
         seen = [p for p in given if p.name not in cls.reticent]
         self = key("self", key.POSITIONAL_OR_KEYWORD)
 
-        def __init__(self: Any, **params: Any) -> None:  # noqa: N807
+        def __init__(self: Any, *places: Any, **params: Any) -> None:  # noqa: N807
+            if places:
+                first = next(iter(cls.defaults))
+                raise TypeError(f"{cls.__name__} takes its parameters by name, as in {cls.__name__}({first}={places[0]!r})")
             for k in params:
                 if k in ("kernel", "budget") and "kernel" not in cls.defaults:
                     raise TypeError(f"{cls.__name__} has no {k!r}: it learns along the features, and has no kernel form")
                 if k not in cls.defaults:
-                    raise TypeError(f"{cls.__name__} has no parameter {k!r}; it takes {', '.join(cls.defaults)}")
+                    near = meant(k, cls.defaults)
+                    raise TypeError(f"{cls.__name__} has no parameter {k!r}. {near}It takes {', '.join(cls.defaults)}")
             self.__dict__.update({**cls.defaults, **params})
 
         __init__.__signature__ = inspect.Signature([self, *seen])  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from .expansion import Expansion
 from .features import Features
 from .inputs import FLOATS, Rows
 from .labels import Labels
-from .params import depends_on_width, resolve
+from .params import check_options, depends_on_width, resolve
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
 from .sparse import Spared
 from .state import COUNT, Slot, leaves, settle, slots, tmap
@@ -50,6 +50,7 @@ class Model:
         self.dtype = np.dtype(self.given["dtype"])
         if self.dtype not in FLOATS:
             raise ValueError(f"dtype must be 'float64' or 'float32', got {self.given['dtype']!r}")
+        check_options(self.given)
         self.params = resolve(self.learner.Params, self.given, features.size)
         self.sparse = sparse  # whether the first rows were: what is kept of rows then is kept as non-zeros
         self.spec = self.described(self.given, self.params)
@@ -138,6 +139,7 @@ class Model:
 
     def retune(self, given: dict[str, Any]) -> None:
         """Take new parameters for what is still to come."""
+        check_options(given)
         params = resolve(self.learner.Params, given, self.features.size)
         spec = self.described(given, params)
         fixed = ("classes", "dtype", "fit_intercept", "groups", "hash_bits", "kernel", "budget")

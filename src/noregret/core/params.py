@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, get_type_hints
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Range:
         above = number >= self.low if self.ends[0] == "[" else number > self.low
         below = number <= self.high if self.ends[1] == "]" else number < self.high
         if not (above and below) or isinstance(value, (str, bool)):
-            raise ValueError(f"{name} must be in {self}, got {value!r}")
+            raise ValueError(f"{name} must be {'a number ' if isinstance(value, (str, bool)) else ''}in {self}, got {value!r}")
         return number
 
     def __str__(self) -> str:
@@ -94,6 +96,22 @@ Switch = Annotated[bool, "switch"]
 Width = Annotated[float, Filled()]
 
 
+def switched(name: str, value: Any) -> bool:
+    """Return a switch as True or False; text such as "no" would else count as True."""
+    if not (isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1))):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def check_options(given: Mapping[str, Any]) -> None:
+    """Hold the options that learners share to what they may be."""
+    for name in ("fit_intercept", "average", "shuffle"):
+        switched(name, given.get(name, False))
+    seed = given.get("seed")
+    if seed is not None and not (isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0):
+        raise ValueError(f"seed must be a whole number of at least 0, or None, got {seed!r}")
+
+
 def resolve(Params: Any, given: dict[str, Any], width: int) -> Any:
     """Return the Params a kernel sees: every number in its range, every choice made. Raises before anything is learned."""
     hints = get_type_hints(Params, include_extras=True)
@@ -105,7 +123,7 @@ def resolve(Params: Any, given: dict[str, Any], width: int) -> Any:
         elif isinstance(mark, Range):
             values[f] = 0.0 if given[f] is None and None in hints[f].__metadata__ else mark.check(f, given[f])
         elif not isinstance(mark, (Choice, Derived)):
-            values[f] = bool(given[f])
+            values[f] = switched(f, given[f])
     for f, mark in marks.items():
         if isinstance(mark, Derived):
             values[f] = mark.formula(values)

@@ -69,10 +69,10 @@ word = Word
 
 
 def strict(fn: Any) -> Any:
-    """Mark a function or word whose sums must be taken in the order written.
+    """Mark a function or word with a loop whose arithmetic must be taken as written; one without a loop is so anyway.
 
-    Others may be reassociated on dense rows. Sums over several classes may not: with one class more known, and all its weights
-    still 0, they must come out the same, or the split of a stream into calls would show.
+    Other loops may be reassociated, so that sums over the features of dense rows vectorise. Sums over several classes may not: with
+    one class more known, and all its weights still 0, they must come out the same, or the split of a stream into calls would show.
     """
     fn.strict = True
     return fn

@@ -11,7 +11,7 @@ import numpy as np
 from ..core.batch import Batch
 from ..core.inputs import Rows
 from ..core.labels import Coded, Labels
-from ..streams.stream import Stream, cut, stream
+from ..streams.stream import Stream, cut, known_options, stream
 from ..text import amount, plural
 from .comparator import Problem, Watch, best_of_many, refuse
 from .passes import counting
@@ -107,6 +107,7 @@ def batch(
     >>> lasso.gap <= 1e-4 * lasso.objective
     True
     """
+    known_options(options, ("loss", *(batch.__kwdefaults__ or {})))
     real = loss in REAL
     for name, value in (("l2", l2), ("l1", l1)):
         if not (value >= 0.0 and math.isfinite(value)):

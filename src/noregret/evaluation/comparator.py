@@ -361,7 +361,8 @@ def refuse(p: Problem) -> None:
     """Refuse what cannot be solved."""
     known = MANY if p.classes > 2 else ONE
     if p.loss not in known:
-        raise ValueError(f"loss must be one of {', '.join(known)} for {max(p.classes, 1)} classes, got {p.loss!r}")
+        many = f" for {p.classes} classes" if p.classes > 2 else ""
+        raise ValueError(f"loss must be one of {', '.join(known)}{many}, got {p.loss!r}")
     if not p.radius >= 0.0:
         raise ValueError(f"radius must be at least 0, got {p.radius!r}")
     if p.norm not in NORMS:

@@ -169,14 +169,15 @@ def average(values: np.ndarray) -> float | None:
 class ClassFigures:
     """The figures of a classifier. Codes number the classes by first appearance; more may appear at any time.
 
-    `loss` is the one followed by curves. Losses of several classes are of the margin to the best rival; log is the softmax.
+    `loss` is the learner's own; `drawn` the one that curves follow, the same unless said. Losses of several classes are of the
+    margin to the best rival; log is the softmax.
     """
 
     LOSSES = ("hinge", "squared_hinge", "log")
 
     def __init__(self, window: int | None = None, fading: float | None = None, positive: int = 1, loss: str = "hinge") -> None:
         self.positive = positive
-        self.loss = known(loss, [n for n in CLASS_LOSSES if n != "zero_one"])
+        self.loss = self.drawn = known(loss, [n for n in CLASS_LOSSES if n != "zero_one"])
         self.examples = self.mistakes = 0
         self.weighted = False
         self.weight = self.wrong = 0.0
@@ -208,7 +209,7 @@ class ClassFigures:
         self.wrong += total(wrong, c)
         for name, values in losses.items():
             self.sums[name] += total(values, c)
-        self.recent.add(c, wrong, losses[self.loss])
+        self.recent.add(c, wrong, losses[self.drawn])
         self._count(y, said, c)
         self._rank(y, f, c, seen)
         return Told(wrong, losses[self.loss])
@@ -302,7 +303,7 @@ class ClassFigures:
         return {
             "examples": self.examples,
             "error": ratio(self.wrong, self.weight),
-            "loss": ratio(self.sums[self.loss], self.weight),
+            "loss": ratio(self.sums[self.drawn], self.weight),
             **self.recent.now("error", "loss"),
         }
 
@@ -399,12 +400,13 @@ def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 # ---- regression ------------------------------------------------------------------------------------------------------
 class RealFigures:
-    """The figures of a regressor; `loss` is the one followed by curves."""
+    """The figures of a regressor; `loss` is its own, `drawn` the one that curves follow, the same unless said."""
 
     LOSSES = ("square", "absolute", "epsilon_insensitive")
 
     def __init__(self, window: int | None = None, fading: float | None = None, epsilon: float = 0.1, loss: str = "square") -> None:
         self.epsilon, self.loss = epsilon, known(loss, REAL_LOSSES)
+        self.drawn = self.loss
         self.examples, self.weight, self.surplus = 0, 0.0, 0.0
         self.mean = self.scatter = 0.0  # of the targets: their mean, and the sum of squares about it
         self.sums = dict.fromkeys(dict.fromkeys((*self.LOSSES, loss)), 0.0)
@@ -426,7 +428,7 @@ class RealFigures:
         self.surplus += total(e, c)
         for name, values in losses.items():
             self.sums[name] += total(values, c)
-        self.recent.add(c, losses[self.loss])
+        self.recent.add(c, losses[self.drawn])
         return Told(losses["epsilon_insensitive"] > 0.0, losses[self.loss])
 
     def _targets(self, weight: float, mean: float, scatter: float) -> None:
@@ -451,7 +453,7 @@ class RealFigures:
 
     def now(self) -> dict[str, float | None]:
         """Return the values of curves after the last row: cumulative, of the window, faded."""
-        return {"examples": self.examples, "loss": ratio(self.sums[self.loss], self.weight), **self.recent.now("loss")}
+        return {"examples": self.examples, "loss": ratio(self.sums[self.drawn], self.weight), **self.recent.now("loss")}
 
     def metrics(self) -> dict[str, float | None]:
         """Return the metrics; `bias` is the mean of answer minus target."""

@@ -10,11 +10,13 @@ from ..core.basis import snake, written
 from ..core.learner import Learner, same
 from ..core.stores import value
 from ..registry import learner as by_name
+from ..text import shortened
 from ..transforms.maps import MAPS, Map
 from ..transforms.pipeline import Pipeline, pipeline
 from ..transforms.step import Step
 
 OPENING, CLOSING = "([{", ")]}"
+LONGEST = 40  # of a value in a title: groups may be thousands of names
 EXAMPLE = "random_fourier(200,rbf(0.1))>pa1:C=0.5"
 
 
@@ -53,7 +55,8 @@ def made(model: Any) -> Learner | Pipeline:
     if isinstance(model, (Learner, Pipeline)):
         return model
     if not isinstance(model, str):
-        raise TypeError(f"expected a learner or its name, got {model!r}")
+        hint = f": make one, {model.__name__}()" if isinstance(model, type) and issubclass(model, Learner) else ""
+        raise TypeError(f"expected a learner or its name, got {model!r}{hint}")
     *steps, last = parted(model, ">")
     name, _, rest = last.partition(":")
     settings = dict(part.partition("=")[::2] for part in parted(rest, ",")) if rest else {}
@@ -106,7 +109,7 @@ def spelled(part: Any) -> str:
 def titled(model: Learner, maps: Sequence[Map] = ()) -> str:
     """Return a short name that tells this learner from others: its settings that are not defaults, and what comes before it."""
     given = {k: v for k, v in model.get_params().items() if repr(v) != repr(model.defaults[k])}
-    changed = (f"{k}={spelled(v) if isinstance(v, tuple) else v}" for k, v in given.items())
+    changed = (f"{k}={spelled(v) if isinstance(v, tuple) else shortened(str(v), LONGEST)}" for k, v in given.items())
     return " ".join([model.name, *changed, *(["after", ">".join(map(spelled, maps))] if maps else [])])
 
 

@@ -30,7 +30,7 @@ DIGITS = 7  # of the numbers behind the charts
 def page(report: Report) -> str:
     """Return the page."""
     rows = summary.ordered(report.learners, report.sort)
-    chosen = next((row for row in rows if row["label"] == report.winner), rows[0])
+    chosen = summary.winner(report, rows)
     library = f"/*!\n{asset('uplot/LICENSE')}*/\n{asset('uplot/uPlot.iife.min.js')}"
     script = asset("page.js")
     sections = (
@@ -40,7 +40,7 @@ def page(report: Report) -> str:
         regret(rows, chosen),
         pools(rows),
         tasks(rows),
-        features(rows),
+        features(rows, chosen),
         curves(report, rows),
         confusion(rows),
         settings(rows),
@@ -122,7 +122,7 @@ def section(name: str, heading: str, *parts: str) -> str:
 def header(report: Report, chosen: Learner) -> str:
     """Return what was run, and the answer in one sentence."""
     figure = f"{percent(chosen['error'])} % error" if chosen["error"] is not None else ""
-    if not figure and (loss := summary.main_loss([chosen])):
+    if not figure and (loss := summary.main_loss(report.learners)):
         figure = f"{words(loss)} loss {amount(chosen['losses'][loss])}"
     regretted = f"regret {amount(chosen['regret']['average'], 2)} an example" if chosen["regret"] else ""
     verdict = ", ".join(part for part in (figure, regretted) if part)
@@ -195,6 +195,7 @@ def regret(rows: Sequence[Learner], chosen: Learner) -> str:
             hide = "" if row is first else " hidden"
             stories.append(f'<p class="story" data-regret="{i}"{hide}>{escape(summary.regret_words(row))}</p>')
             facts.append(f'<dl data-regret="{i}"{hide}>{regret_facts(row["regret"])}</dl>')
+    own = ", each in its own loss" if len({row["regret"]["loss"] for row in having}) > 1 else ""
     measured = any((row["regret"].get("bound_measures") or "regret") != "regret" for row in having)
     charts = [
         chart("regret-loss", "Loss so far", "The shaded gap is the regret."),
@@ -202,7 +203,9 @@ def regret(rows: Sequence[Learner], chosen: Learner) -> str:
         chart("regret-measured", "What the theorem bounds", "Measured on this stream, and never to exceed the bound.")
         if measured
         else "",
-        chart("regret-all", "Every learner", "Regret an example; on log axes only what is above 0.") if len(having) > 1 else "",
+        chart("regret-all", "Every learner", f"Regret an example{own}; on log axes only what is above 0.")
+        if len(having) > 1
+        else "",
     ]
     controls = picker("regret-who", having) + switch("regret-each", "Regret") + switch("regret-log", "Axes")
     return section(
@@ -268,8 +271,8 @@ def pools(rows: Sequence[Learner]) -> str:
     return section("pool", "Who is believed: the learners of the pool, and their weights at the end", *tables) if tables else ""
 
 
-def features(rows: Sequence[Learner]) -> str:
-    """Return the features that are in use."""
+def features(rows: Sequence[Learner], chosen: Learner) -> str:
+    """Return the features that are in use, those of other learners than the chosen one behind folds."""
     tables = []
     for row in rows:
         if row.get("features"):
@@ -278,8 +281,10 @@ def features(rows: Sequence[Learner]) -> str:
                 f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(c)}</td>' for c in rest)}</tr>" for name, *rest in cells
             )
             top = "".join(f"<th>{escape(h)}</th>" for h in head)
-            told = f"<p>{escape(summary.feature_words(row))}</p>"
-            tables.append(f'{told}<table class="figures"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>')
+            told = escape(summary.feature_words(row))
+            table = f'<table class="figures narrow"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
+            opened = " open" if row is chosen else ""
+            tables.append(f"<details{opened}><summary>{told}</summary>{table}</details>")
     return section("features", "Features in use", *tables) if tables else ""
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from time import thread_time
@@ -50,6 +50,8 @@ class Settings:
     features: int = 0  # how many of those in use are told by name; 0: none is looked at
 
     def __post_init__(self) -> None:
+        whole("window", self.window, 1)
+        whole("features", self.features, 0)
         if self.on_drift not in ACTIONS:
             raise ValueError(f"on_drift must be one of {', '.join(ACTIONS)}, got {self.on_drift!r}")
         if self.on_drift != "none" and self.drift is None:
@@ -60,6 +62,12 @@ class Settings:
             raise ValueError("labels that are asked for come at once and one by one: ask goes neither with delay nor with on_drift")
         if not self.delay >= 0:
             raise ValueError(f"delay must not be negative, got {self.delay!r}")
+
+
+def whole(name: str, value: Any, least: int) -> None:
+    """Refuse what is no whole number from `least` on; None says nothing."""
+    if value is not None and not (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least):
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
 class Run:
@@ -99,7 +107,10 @@ class Run:
 
     def again(self) -> Run:
         """Return one that begins anew."""
-        return Run(self.learner.clone(), self.label, self.settings, None if self.front is None else self.front.fresh())
+        new = Run(self.learner.clone(), self.label, self.settings, None if self.front is None else self.front.fresh())
+        if self.learner.task != "one_class":
+            new.figures.drawn = self.figures.drawn
+        return new
 
     @property
     def apart(self) -> bool:
@@ -352,6 +363,7 @@ class Run:
             "bytes": size + (0 if self.front is None else self.front.nbytes),
             "seconds": self.seconds,
             "examples_per_second": self.examples / self.seconds if self.seconds else None,
+            "curve_loss": getattr(self.figures, "drawn", self.loss),
             "curve": {k: v for k, v in curve.items() if k in kept and any(x is not None for x in v)},
             "drifts": self.drifts,
             "regret": pool_report(self.learner, self.points) if self.is_pool else None,
@@ -387,6 +399,17 @@ def suited(y: Any, learner: Learner) -> Any:
     if isinstance(y, np.ndarray) and y.dtype.kind == "f" and (y == np.floor(y)).all():
         return y.astype(np.int64)
     return y
+
+
+def draw_alike(runs: Sequence[Run]) -> None:
+    """Let the curves of learners that minimise different losses follow one that all have: that of most of them, where it is."""
+    own = Counter(run.loss for run in runs)
+    if len(own) < 2 or runs[0].learner.task == "one_class":
+        return
+    shared = runs[0].figures.LOSSES
+    drawn = next((name for name, _ in own.most_common() if name in shared), shared[0])
+    for run in runs:
+        run.figures.drawn = drawn
 
 
 def sizes(learner: Learner) -> tuple[int | None, int | None, int]:

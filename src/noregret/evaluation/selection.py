@@ -32,16 +32,24 @@ class Selection:
         """The features in use."""
         return set(np.flatnonzero(self.since >= 0).tolist())
 
-    def result(self, learner: Learner, front: Any) -> dict[str, Any]:
-        """Return how many features are in use, and the largest by name: their weights, since when, in how many orders."""
-        size = np.abs(weights_of(learner)).max(0)
+    def result(self, learner: Learner, front: Any, unused: int = 0) -> dict[str, Any]:
+        """Return how many features are in use, and the largest by name: their weights, since when, in how many orders.
+
+        Where there are several rows of weights the largest of them counts. The first `unused` columns are no features.
+        """
+        W = weights_of(learner)
+        row, size = np.abs(W).argmax(0), np.abs(W).max(0)
         best = [int(j) for j in np.argsort(-size, kind="stable")[: self.top] if size[j] > 0.0]
-        name = naming(front, learner._m)
-        rows = [{"feature": name(j), "size": float(size[j]), "since": int(self.since[j])} for j in best]
-        found: dict[str, Any] = {"count": len(self.chosen), "of": len(size), "top": rows}
+        name, owners = naming(front, learner._m), rows_of(learner, len(W))
+        rows: list[dict[str, Any]] = [
+            {"feature": name(j), "weight": float(W[row[j], j]), "size": float(size[j]), "since": int(self.since[j])} for j in best
+        ]
+        if owners:
+            rows = [{**told, "of": str(owners[row[j]])} for told, j in zip(rows, best, strict=True)]
+        found: dict[str, Any] = {"count": len(self.chosen), "of": len(size) - unused, "top": rows}
         if self.orders:
-            for row, j in zip(rows, best, strict=True):
-                row["orders"] = sum(j in order for order in self.orders) / len(self.orders)
+            for told, j in zip(rows, best, strict=True):
+                told["orders"] = sum(j in order for order in self.orders) / len(self.orders)
             found["stability"] = stability(self.orders)
         return found
 
@@ -51,6 +59,14 @@ def weights_of(learner: Learner) -> np.ndarray:
     m = learner._m
     w = m.weights()
     return np.delete(w, m.features.constant, axis=1) if m.features.bias else w
+
+
+def rows_of(learner: Learner, n: int) -> list[Any]:
+    """Return the class or the task of each of n rows of weights; nothing where there is one row."""
+    if learner.tasked:
+        return list(learner.tasks_)
+    labels = learner._m.labels
+    return list(labels.values) if labels is not None and n > 1 else []
 
 
 def stability(orders: Sequence[set[int]]) -> float:

@@ -12,17 +12,18 @@ from ..core.inputs import Rows
 from ..core.labels import Coded, Labels
 from ..core.learner import Learner
 from ..registry import learner as by_name
-from ..streams.stream import Stream, stream
+from ..streams.stream import Stream, known_options, stream
 from ..text import plural
 from ..transforms.pipeline import Pipeline
+from ..transforms.table import Table
 from . import splits
 from .comparator import NORMS
-from .naming import distinct, made, titled
+from .naming import distinct, made, spelled, titled
 from .passes import Pass, Watch, parts, run_pass
 from .regret import hindsight, want_of
 from .regret import report as regret_report
 from .report import Report
-from .run import Run, Settings, suited
+from .run import Run, Settings, draw_alike, suited, whole
 from .sharing import check_scales, opening, opening_of, own_front, shared_steps
 from .summary import known_figure
 
@@ -40,6 +41,10 @@ START = {"classification": "auto", "regression": "nag_regressor"}  # for whoever
 OWN = "it is against the best linear model of the features that all share"  # why maps of rows have none
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
 WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features")
+STUDIED = (
+    "holdout", "regret", "regret_radius", "regret_norm", "regret_tolerance", "permutations", "seed", "limit", "sort", "folds",
+    "validation", "watch", "regret_watch", "stop",
+)  # fmt: skip
 DOUBTFUL = 10  # so many may be amounts all the same
 FEW = 50  # different whole numbers in the first rows that are still taken for classes
 
@@ -106,6 +111,8 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     given = [made(m) for m in ([models] if isinstance(models, (str, Learner, Pipeline)) else models or [])]
     shared = shared_steps(given)
     fronts = [own_front(m, shared) for m in given]
+    if maps := [spelled(step) for step in shared if not isinstance(step, Table)]:
+        plan.notes.append(f"{'All learn' if len(given) > 1 else 'It learns'} after {' > '.join(maps)}.")
     plan.source |= opening_of(shared)
     plan.source = with_task(plan.source, given)
     opened = stream(source, y, **plan.source)
@@ -212,6 +219,7 @@ class Plan:
     """The options of a study, those of the source apart."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
+        known_options(options, (*WATCHED, *STUDIED))
         given = dict(options)
         watched = {k: given.pop(k) for k in WATCHED if k in given}
         self.settings = Settings(**{k: v for k, v in watched.items() if v is not None})
@@ -238,6 +246,7 @@ class Plan:
         """Refuse, before the work begins, what does not go together or cannot be done at its end."""
         if self.sort is not None:
             known_figure(self.sort)
+        whole("limit", self.limit, 1)
         if self.norm not in NORMS:
             raise ValueError(f"regret_norm must be one of {', '.join(NORMS)}, got {self.norm!r}")
         if self.permutations is None:
@@ -252,6 +261,7 @@ class Plan:
 
     def study(self, kind: str, opened: Stream, runs: list[Run]) -> Report:
         """Do it."""
+        draw_alike(runs)
         if self.permutations is not None:
             how: dict[str, Any] = {"limit": self.limit, "watch": self.watch, "stop": self.stop}
             results, found = splits.permuted(opened, runs, self.permutations, self.seed, **how)
@@ -265,7 +275,8 @@ class Plan:
         for run, result in done:
             result["skipped"] = opened.skipped.count
             if run.selection is not None:
-                result["features"] = run.selection.result(run.learner, run.front if run.apart else opened.front)
+                front, unused = (run.front, 0) if run.apart else (opened.front, opened.unused)
+                result["features"] = run.selection.result(run.learner, front, unused)
         data = about(opened, found, next((run for run, _ in done if not run.apart), done[0][0]))
         real = done[0][0].learner.task == "regression"
         decides = "folds" if self.folds else "validation" if self.validation else "rmse" if real else "error"
@@ -350,7 +361,7 @@ def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
     return {
         **opened.about(),
         "examples": found.examples,
-        "features": width - (opened.reader.least or 0),  # numbered from 1, there is no feature 0
+        "features": width - opened.unused,
         "classes": None if m.labels is None else len(m.labels),
         "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
         "seconds_reading": found.reading,

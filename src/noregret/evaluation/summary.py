@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import shutil
@@ -12,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..text import amount, duration, encodable, percent, plural, printable, shortened, size, table
+from ..text import amount, duration, encodable, meant, percent, plural, printable, shortened, size, table
 
 if TYPE_CHECKING:
     from .report import Report
@@ -83,9 +82,7 @@ def figure(learner: Learner, name: str, loss: str | None) -> float | None:
 def known_figure(sort: str) -> None:
     """Refuse a figure that no report has."""
     if sort not in KNOWN:
-        near = difflib.get_close_matches(sort, KNOWN, 1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"cannot sort by {sort!r}: {hint}The figures are {', '.join(KNOWN)}")
+        raise ValueError(f"cannot sort by {sort!r}. {meant(sort, KNOWN)}The figures are {', '.join(KNOWN)}")
 
 
 def ordered(learners: Sequence[Learner], sort: str) -> list[Learner]:
@@ -267,10 +264,13 @@ def feature_words(learner: Learner) -> str:
 def feature_rows(learner: Learner) -> tuple[list[str], list[list[str]]]:
     """Return the table of the largest weights: head and cells."""
     top = learner["features"]["top"]
-    stable = any("orders" in row for row in top)
-    head = ["feature", "weight", "since example", *(["orders %"] if stable else [])]
+    stable, several = (any(key in row for row in top) for key in ("orders", "of"))
+    whose = "task" if learner.get("tasks") else "class"
+    head = ["feature", "weight", *([f"for {whose}"] if several else []), "since example", *(["orders %"] if stable else [])]
     rows = [
-        [shortened(printable(row["feature"]), 40), amount(row["size"]), amount(row["since"], 9)]
+        [shortened(printable(row["feature"]), 40), amount(row.get("weight", row["size"]))]
+        + ([shortened(printable(row["of"]), 20)] if several else [])
+        + [amount(row["since"], 9)]
         + ([percent(row["orders"])] if stable else [])
         for row in top
     ]
@@ -295,6 +295,9 @@ def measures(learners: Sequence[Learner]) -> list[Measure]:
         for how, said in (("window", "in a window"), ("faded", "fading"))
     }
     named["nonzeros"] = "non-zero weights"
+    followed = {str(row["curve_loss"]) for row in learners if row.get("curve_loss")}
+    if len(followed) == 1:
+        named["loss"] = f"{words(followed.pop())} loss"
     keys = [*(k for k in order if k in found), *(k for k in found if k not in order)]
     return [Measure(k, named.get(k, words(k)), k.endswith("error") or k == "accuracy") for k in keys]
 
@@ -371,6 +374,8 @@ def text(report: Report, sort: str, width: int | None, encoding: str | None) -> 
     encoding = encoding or getattr(sys.stdout, "encoding", None) or "utf-8"
     rows = ordered(report.learners, sort)
     body = [one(rows[0], width)] if report.kind == "evaluate" else [many(rows, width)]
+    if report.kind != "evaluate" and (chosen := winner(report, rows)).get("features"):
+        body += ["", table(*feature_rows(chosen))] if chosen["features"]["top"] else []
     used = [feature_words(row) for row in rows if row.get("features")]
     told = [*verdict(report, rows), *drift_words(report, rows), *used, *skipped_words(report.data), *report.notes]
     wrapped = [filled(printable(line), width) for line in told]
@@ -429,10 +434,15 @@ def mistakes_table(learner: Learner, width: int) -> list[str]:
     return ["", found] if len(found.splitlines()[1]) <= width else []
 
 
+def winner(report: Report, rows: Sequence[Learner]) -> Learner:
+    """Return the learner that won, the first where none did."""
+    return next((row for row in rows if row["label"] == report.winner), rows[0])
+
+
 def verdict(report: Report, rows: Sequence[Learner]) -> list[str]:
     """Return who won and the regret of that learner."""
     lines = [f"Best: {report.winner}."] if report.winner is not None else []
-    chosen = next((row for row in rows if row["label"] == report.winner), rows[0])
+    chosen = winner(report, rows)
     return lines + ([f"Regret: {regret_words(chosen)}"] if chosen["regret"] else [])
 
 

@@ -349,6 +349,7 @@ def log_one_plus(t):
     return max(0.0, t) + math.log1p(math.exp(-abs(t)))
 
 
+@strict
 def log_gain(a, m):
     """Return the D with D + e^m (e^D - 1) = a: what a step of size a adds to the margin m under the log loss.
 

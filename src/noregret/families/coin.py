@@ -19,8 +19,6 @@ from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 from .adaptive import LABELS, Total, each, limit, take_in, touch, widen, within
 
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
-
 LabelLoss = Annotated[Any, Choice(LABELS)]
 Figures = Annotated[Any, Slot(promote="copy")]
 Signed = Annotated[Any, Slot()]

@@ -28,8 +28,6 @@ from ..tasks.thin import Thin
 from .gradient import UNBOUNDED, is_log
 from .splitting import PAST, RING, LabelLoss
 
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
-
 AXES = ("feature", "class")
 ROUNDS = Slot((), dtype=np.float64)  # of an average: not a counter that schedules read, so it is not set back with them
 NOW = Slot(("two",), dtype=np.float64)

@@ -14,7 +14,7 @@ from ..core.params import Positive, Range
 from ..core.state import Pairs
 from ..core.stores import alone, meet_own
 from ..core.weights import add, dot, norm2
-from ..core.words import word
+from ..core.words import strict, word
 from .budgeted import OnBudget
 
 FULL = 1.0 + 1e-12  # vectors left exactly at margin 1 by an earlier step may be auxiliary too
@@ -58,6 +58,7 @@ def _(alpha, i, x):
     return alike(alpha, i, x.x)
 
 
+@strict
 def margin(w, i):
     """Return y_i f(x_i)."""
     m = 0.0
@@ -94,6 +95,7 @@ def clip(g, low, high):
     return min(high, max(low, g))
 
 
+@strict
 def two_steps(ka, kb, v, la, lb, cap, low, high):
     """Return (g_a, g_b) that win most with g_a in [0, cap] and g_b in [low, high]."""
     D = ka * kb - v * v

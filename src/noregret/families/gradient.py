@@ -33,8 +33,6 @@ from ..parts.rates import Constant, InvSqrt, Rate, rate
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
-
 
 class Params(NamedTuple):
     """OGD."""

@@ -16,6 +16,7 @@ from ..core.gram import FLAT, residual
 from ..core.params import NonNegative, Range
 from ..core.state import Slot, Weights
 from ..core.weights import add, dot, norm2
+from ..core.words import strict
 from ..parts.budgets import Projection
 from ..tasks.regression import Regressor
 
@@ -35,6 +36,7 @@ class State(NamedTuple):
     q: Annotated[Any, Slot(("slot",), dtype=np.float64, scratch=True)]
 
 
+@strict
 def step(s, x, y, p):
     """Add a row that is far from the span of the dictionary; else solve for one row more on the dictionary there is."""
     f = dot(s.w, x)

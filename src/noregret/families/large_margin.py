@@ -17,8 +17,6 @@ from ..core.weights import add, dot, norm2, scale, sqnorm
 from ..core.words import word
 from ..tasks.classification import Classifier
 
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
-
 
 class AlmaParams(NamedTuple):
     """ALMA_p."""

@@ -117,6 +117,13 @@ def sumsq(a):
     return q
 
 
+def plus(u, a, v):
+    """Do u += a v."""
+    for j in range(u.shape[0]):
+        u[j] += a * v[j]
+
+
+@strict
 def gain(s, x):
     """Do f = W x, h = M x and u = M'h; return x'Px."""
     for c in range(s.f.shape[0]):
@@ -124,33 +131,27 @@ def gain(s, x):
     for j in range(s.u.shape[0]):
         s.u[j] = 0.0
     for i in range(s.h.shape[0]):
-        row = s.M[i]
-        t = dot(row, x)
+        t = dot(s.M[i], x)
         s.h[i] = t
         if t != 0.0:
-            for j in range(s.u.shape[0]):
-                s.u[j] += t * row[j]
+            plus(s.u, t, s.M[i])
     return s.g[0] * sumsq(s.h)
 
 
 @rare
+@strict
 def fold(s, y, k, v):
     """Add the example that `gain` has seen with weight k, or remove it with weight -k."""
     g, q = s.g[0], 1.0 + k * v
     for c in range(s.f.shape[0]):
         e = target(y, c) - s.f[c]
         s.loss[c] = max(s.loss[c] + k * e * e / q, 0.0)
-        a = k * e / q * g
-        w = s.W[c]
-        for j in range(s.u.shape[0]):
-            w[j] += a * s.u[j]
+        plus(s.W[c], k * e / q * g, s.u)
     b = k * g / (q + math.sqrt(q))
     for i in range(s.h.shape[0]):
-        a = b * s.h[i]
+        a = -b * s.h[i]
         if a != 0.0:
-            row = s.M[i]
-            for j in range(s.u.shape[0]):
-                row[j] -= a * s.u[j]
+            plus(s.M[i], a, s.u)
     s.n[0] = max(s.n[0] + k, 0.0)
     if k < 0.0:
         s.top[0] -= k * g * g * sumsq(s.u) / q
@@ -162,6 +163,7 @@ def left(s, p):
 
 
 @rare
+@strict
 def remove(s, x, y, k, safe, p):
     """Remove an example of weight k; return whether that can be done with accuracy, and is."""
     v = gain(s, x)
@@ -177,6 +179,7 @@ def remove(s, x, y, k, safe, p):
 
 
 # ---- forgetting ----------------------------------------------------------------------------------------------------------
+@strict
 def meet(s, x, p):
     """Give features that are new their first variance."""
     for k in range(nnz(x)):
@@ -201,6 +204,7 @@ def trace(s):
 
 
 @rare
+@strict
 def fade(s, p):
     """Divide P by the forgetting factor, unless it has grown without bound where no examples come."""
     limit = CAP * s.size[0] / p.ridge
@@ -243,6 +247,7 @@ def weight(s, i, p):
 
 
 @rare
+@strict
 def again(s, p):
     """Learn the rows of the window from the start."""
     n = s.rows.shape[0]
@@ -281,6 +286,7 @@ def slide(s, p):
 
 
 # ---- steps ---------------------------------------------------------------------------------------------------------------
+@strict
 def learn(s, x, y, p):
     if null(s.W, x):
         for c in range(s.f.shape[0]):

@@ -11,9 +11,8 @@ from ..core.examples import importance
 from ..core.rounds import best
 from ..core.state import Measured
 from ..core.weights import add, dot, norm2, spread, sqnorm
+from ..core.words import strict
 from ..tasks.classification import Classifier
-
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
 
 
 class Params(NamedTuple):
@@ -40,6 +39,7 @@ def step(s, x, y, p):
     return f, False
 
 
+@strict
 def lower(f, y, n2, theta, base, count):
     """Return the next theta: the balance point if the classes above the present one are those to be lowered."""
     for c in range(f.shape[0]):

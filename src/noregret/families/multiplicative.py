@@ -192,6 +192,7 @@ def measure(s, c, p):
 
 
 @rare
+@strict
 def ready(s, p):
     """Bring every Z to the coordinates now in use: a new one has log weight 0, and a share of the mass."""
     for c in range(s.Z.shape[0]):
@@ -202,6 +203,7 @@ def ready(s, p):
             s.n[c] = p.d
 
 
+@strict
 def tilt(s, x, p, a):
     """Do theta += a x, keeping Z: computed afresh when its reference is left behind, digits were lost, or d moves were made."""
     K = np.uintp(s.Z.shape[0])
@@ -457,15 +459,21 @@ def grown(log, a):
     return log if log == LOW else min(400.0, max(-400.0, log + a))
 
 
-def winnow_score(s, x, p):
-    """Return w.x - theta."""
+def walk_powers(log, x):
+    """Return sum_j x_j 2^log_j."""
     f = 0.0
     for k in range(nnz(x)):
         i, v = item(x, k)
-        f += v * 2.0 ** s.w[i]
-    return f - single(x) * (p.theta if p.theta > 0.0 else p.d)
+        f += v * 2.0 ** log[i]
+    return f
 
 
+def winnow_score(s, x, p):
+    """Return w.x - theta."""
+    return walk_powers(s.w, x) - single(x) * (p.theta if p.theta > 0.0 else p.d)
+
+
+@strict
 def winnow(s, x, y, p):
     """Do w_j *= alpha^(y x_j) on a mistake."""
     f = winnow_score(s, x, p)
@@ -478,15 +486,21 @@ def winnow(s, x, y, p):
     return f, True
 
 
-def balanced_score(s, x, p):
-    """Return (w+ - w-).x - theta."""
+def walk_balance(up, down, x):
+    """Return sum_j x_j (2 2^up_j - 2^down_j)."""
     f = 0.0
     for k in range(nnz(x)):
         i, v = item(x, k)
-        f += v * (2.0 * 2.0 ** s.up[i] - 2.0 ** s.down[i])
-    return f * p.theta / p.d - single(x) * p.theta
+        f += v * (2.0 * 2.0 ** up[i] - 2.0 ** down[i])
+    return f
 
 
+def balanced_score(s, x, p):
+    """Return (w+ - w-).x - theta."""
+    return walk_balance(s.up, s.down, x) * p.theta / p.d - single(x) * p.theta
+
+
+@strict
 def balanced(s, x, y, p):
     """Do w+_j *= alpha^x_j, w-_j *= beta^x_j on a positive row missed; the other way round on a negative one."""
     f = balanced_score(s, x, p)

@@ -19,7 +19,7 @@ from ..core.params import Choice, NonNegative, Positive
 from ..core.sparse import Averages, Spared, shrink, soft, softened
 from ..core.state import AGE, Own, Slot, made
 from ..core.weights import PERIOD, add, dot
-from ..core.words import rare, word
+from ..core.words import rare, strict, word
 from ..parts.losses import CLASSIFICATION, REGRESSION
 from ..tasks.classification import Classifier
 from ..tasks.many_tasks import ManyTasks, ManyTasksClassifier
@@ -69,6 +69,7 @@ def _(rule, w, j, K):
 
 
 @row_square.on(Summed)
+@strict
 def _(rule, w, j, K):
     q = 0.0
     for c in range(int(K)):
@@ -77,6 +78,7 @@ def _(rule, w, j, K):
     return q
 
 
+@strict
 def walk_across(w, x, c, K):
     """Return the score by task c."""
     f = 0.0
@@ -89,6 +91,7 @@ def walk_across(w, x, c, K):
     return -w.now[1] * f
 
 
+@strict
 def walk_across_add(w, a, x, c, K):
     """Do G_c -= a x."""
     for k in range(nnz(x)):
@@ -102,6 +105,7 @@ def walk_across_add(w, a, x, c, K):
 
 
 @rare
+@strict
 def measure_rows(w, K):
     """Compute the lengths of all rows, so that rounding does not add up."""
     for j in range(w.S.shape[0]):

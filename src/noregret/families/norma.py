@@ -18,8 +18,6 @@ from ..tasks.classification import Classifier
 from ..tasks.one_class import OneClass
 from ..tasks.regression import Regressor
 
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
-
 
 class Tube(NamedTuple):
     """max(0, |y - f| - epsilon)."""

@@ -19,8 +19,6 @@ from .passive_aggressive import Params1 as Capped
 from .passive_aggressive import Params2 as Soft
 from .passive_aggressive import tau
 
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
-
 
 class Params(NamedTuple):
     """PA uniclass."""

@@ -18,8 +18,6 @@ from ..core.words import word
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
-
 
 class State(NamedTuple):
     """The weights."""

@@ -13,15 +13,15 @@ import numpy as np
 from numpy import ndarray
 
 from ..core.examples import Biased, Block, Pair, Unit, Weighted, importance, item, nnz
+from ..core.groups import ONE
 from ..core.params import Choice, Fraction, Positive, Times
-from ..core.sparse import Spared
+from ..core.sparse import FIRST, Spared
 from ..core.state import Count, Own, Slot, made
 from ..core.weights import add, dot, null, scale, scores, sqnorm
-from ..core.words import rare, word
+from ..core.words import rare, strict, word
 from ..tasks.classification import Classifier
 from ..tasks.thin import Thin
 
-ONE, FIRST = np.uintp(1), np.uintp(0)
 GOLDEN, MIX, REMIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 LEFT, MIDDLE, RIGHT, DIGITS = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
@@ -74,11 +74,18 @@ def _(w, x, out):
 def _(w, c):
     K = np.uintp(w.n.shape[0])
     for r in range(w.n.shape[0]):
+        n = 0
         for k in range(w.n[r]):
-            w.u[listed(w, k, np.uintp(r), K) * K + np.uintp(r)] *= c
+            j = listed(w, k, np.uintp(r), K)
+            w.u[j * K + np.uintp(r)] *= c
+            if w.u[j * K + np.uintp(r)] != 0.0:  # by c = 0, or too small for a number: `put` would list it again
+                w.idx[np.uintp(n) * K + np.uintp(r)] = j
+                n += 1
+        w.n[r] = n
 
 
 @sqnorm.on(Few)
+@strict
 def _(w):
     K = np.uintp(w.n.shape[0])
     q = 0.0
@@ -211,6 +218,7 @@ def chance(w, i, part, d):
     return share + (1.0 - part.epsilon) if w.u[i] != 0.0 else share
 
 
+@strict
 def seen_dot(w, part, t, c, K, d, x):
     """Return the score of the features seen."""
     f, met, taken = 0.0, 0, 0.0
@@ -224,6 +232,7 @@ def seen_dot(w, part, t, c, K, d, x):
     return f
 
 
+@strict
 def seen_add(w, part, t, a, c, K, d, x):
     """Do w_c += a x^, the features seen over the probability of seeing them."""
     met, taken = 0, 0.0

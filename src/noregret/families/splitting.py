@@ -30,8 +30,6 @@ from ..tasks.thin import Thin
 from .adaptive import LABELS
 from .gradient import UNBOUNDED, is_log
 
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
-
 LabelLoss = Annotated[Any, Choice(LABELS)]
 PENALTIES = {"l1": L1, "l2": L2, "l2sq": SquaredL2, "linf": LInf, "elastic": ElasticNet, "l1l2": L1L2, "l1linf": L1LInf}
 Penalty = Annotated[Any, Choice(PENALTIES)]

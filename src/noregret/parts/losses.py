@@ -9,9 +9,7 @@ import math
 from typing import Annotated, Any, NamedTuple
 
 from ..core.params import Choice
-from ..core.words import word
-
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
+from ..core.words import strict, word
 
 
 class Hinge(NamedTuple):
@@ -160,6 +158,7 @@ def steep(loss, f, y):
     return min(1e12, max(-1e12, slope(loss, f, y)))
 
 
+@strict
 def softmax_slopes(f, y, g):
     """Fill g with the derivatives of -f_y + ln sum_r exp(f_r), the log loss of many classes: softmax_r - 1[r = y]."""
     top, total = f[0], 0.0

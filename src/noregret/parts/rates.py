@@ -10,8 +10,6 @@ from typing import Annotated, Any, NamedTuple
 from ..core.params import Choice
 from ..core.words import word
 
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
-
 
 class Constant(NamedTuple):
     """eta."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..core.batch import Batch, Position, Reader, Skipped
 from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
 from ..core.labels import some
+from ..text import meant
 from ..transforms.front import Front
 from ..transforms.maps import Map
 from ..transforms.scale import Normalize, Scale
@@ -65,6 +66,12 @@ class Stream:
             return Hashed(self.reader.hash_bits, bias)
         return Columns(rows.width, bias, rows.names) if rows.layout == "dense" else Numbers(bias)
 
+    @property
+    def unused(self) -> int:
+        """Columns before the first feature, where the source numbers features: from 1 on, there is no feature 0."""
+        mapped = self.front is not None and self.front.outputs is not None
+        return 0 if mapped else self.reader.least or 0
+
     def about(self) -> dict[str, Any]:
         """Return what a report says about the source."""
         size = self.reader.size if self.reader.unit == "bytes" else None
@@ -89,6 +96,15 @@ def taken(batch: Batch, rows: np.ndarray) -> Batch:
 
 
 # ---- opening ---------------------------------------------------------------------------------------------------------
+def known_options(given: Iterable[str], others: Sequence[str] = ()) -> None:
+    """Refuse an option that neither a source has nor stands among others, with one that is close."""
+    own = [k for k, v in inspect.signature(stream).parameters.items() if v.kind is inspect.Parameter.KEYWORD_ONLY]
+    known = [*others, *own, *ROLES]
+    for name in given:
+        if name not in known:
+            raise TypeError(f"there is no option {name!r}. {meant(name, known)}There are {', '.join(known)}")
+
+
 def stream(
     source: Any,
     y: Any = None,
@@ -123,8 +139,7 @@ def stream(
     """
     if isinstance(source, Stream):
         return Stream(source.reader, followed(source.front, maps)) if maps else source
-    if unknown := set(roles) - set(ROLES):
-        raise TypeError(f"stream() has no option {sorted(unknown)[0]!r}; for tables there are {', '.join(ROLES)}")
+    known_options(roles)
     if on_bad not in ("stop", "skip"):
         raise ValueError(f"on_bad must be 'stop' or 'skip', got {on_bad!r}")
     given = {k: v for k, v in roles.items() if v is not None and v != () and v != []}

@@ -396,6 +396,8 @@ def sign(labels: Labels) -> float:
 
 def class_weight_of(given: Mapping[Any, float], label: Any) -> float:
     """Return the weight of a class, 1 if it is not named."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"class_weight must be a dict of weights by label, or 'balanced', got {given!r}")
     v = given.get(label, 1.0)
     if not (isinstance(v, (int, float, np.number)) and np.isfinite(v) and v >= 0.0):
         raise ValueError(f"class_weight of {label!r} must be a finite number, not negative; got {v!r}")

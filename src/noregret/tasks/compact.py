@@ -36,6 +36,10 @@ class Compact:
 
     def __init__(self, learner: Learner) -> None:
         m = learner._model()
+        if m.nonzeros() is None:
+            raise TypeError(
+                f"this {type(learner).__name__} answers by the rows it keeps, not by weights of features: save it whole"
+            )
         if learner.score_row is not None:
             raise TypeError(f"{type(learner).__name__} does not answer with the dot product with its weights alone: save it whole")
         W = m.weights().T  # a row for each coordinate

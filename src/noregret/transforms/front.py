@@ -46,9 +46,15 @@ class Front:
             return batch._replace(data=self.rows(data, learn))
         if self.table is None or isinstance(data, Rows):
             raise TypeError(
-                f"expected {'a table with named columns' if self.table is not None else 'rows of numbers'}, got {about(data)}"
+                f"expected {'a table' if self.table is not None else 'rows of numbers'}, got {about(data)}: {self._learned()}"
             )
         return self.filled(batch, learn)._replace(data=self.rows(data, learn))
+
+    def _learned(self) -> str:
+        """Return what this takes, and does not."""
+        if self.table is None:
+            return "the model learned from rows of numbered features, and these have named columns"
+        return "the model learned from a table with named columns, and these rows have numbers for names"
 
     def filled(self, batch: Batch, learn: bool) -> Batch:
         """Return a batch of a record batch with y, c, ids and times filled from its columns."""
