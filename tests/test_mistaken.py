@@ -196,7 +196,9 @@ def test_inspect_tells_how_many_rows_a_kernel_keeps(table, tmp_path):
         ).exit_code
         == 0
     )
-    assert "vectors     7 rows kept" in run("inspect", file).output
+    assert "vectors     7 support vectors" in run("inspect", file).output
+    assert run("train", table, "--target", "y", "-m", "voted_perceptron", "--save", tmp_path / "v.nr").exit_code == 0
+    assert " rows kept" in run("inspect", tmp_path / "v.nr").output
     assert json.loads(run("inspect", file, "--json").output)["vectors"] == 7
 
 

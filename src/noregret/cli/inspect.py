@@ -179,8 +179,9 @@ def text(found: dict[str, Any], everything: bool) -> str:
         ("stream", where(found["stream"])),
         ("classes", None if found["classes"] is None else listing(found["classes"])),
         ("features", counted(found)),
-        ("vectors", None if found["vectors"] is None else f"{plural(found['vectors'], 'row')} kept"),
     ]
+    if found["vectors"] is not None and "support" not in found:
+        lines.append(("vectors", f"{plural(found['vectors'], 'row')} kept"))
     if "support" in found:
         lines += support_lines(found["support"])
         rest = support_table(found["support"])

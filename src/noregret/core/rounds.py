@@ -9,7 +9,6 @@ from numpy import ndarray
 from .examples import Weighted
 from .words import word
 
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
 
 SEEN, EXAMPLES, UPDATES, MISTAKES, TIE = range(5)  # cells of a tally
 

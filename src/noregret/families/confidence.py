@@ -32,8 +32,6 @@ from ..core.state import Covariance, Weights
 from ..core.words import word
 from ..tasks.confidence import SecondOrder
 
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
-
 
 # ---- parts -----------------------------------------------------------------------------------------------------------
 class Diag(NamedTuple):

@@ -19,8 +19,6 @@ from ..core.weights import add, dot, norm2, null, scale, spread
 from ..core.words import word
 from ..tasks.classification import Classifier
 
-AS_WRITTEN = True  # formulas alone: no loop over features would gain from reassociation
-
 
 # ---- how a mistake is shared among the classes that beat the true one (B.7) --------------------------------------------
 class Max(NamedTuple):
