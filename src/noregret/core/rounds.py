@@ -9,7 +9,6 @@ from numpy import ndarray
 from .examples import Weighted
 from .words import word
 
-
 SEEN, EXAMPLES, UPDATES, MISTAKES, TIE = range(5)  # cells of a tally
 
 

@@ -21,7 +21,6 @@ from ..core.words import word
 from ..tasks.confidence import SecondOrder
 from .confidence import Matrix, State, Storage
 
-
 FullOnly = Annotated[Any, Choice({"full": Matrix})]
 Reciprocal = Annotated[float, Derived(lambda given: 1.0 / given["a"])]
 
