@@ -613,6 +613,36 @@ def test_models_on_strings_and_trees_are_saved(kind, budget, tmp_path):
     np.testing.assert_array_equal(m.decision_function(X), whole.decision_function(X))
 
 
+@pytest.mark.parametrize("budget", [None, "stop(3)", "remove_oldest(3)"])
+@pytest.mark.parametrize("learner", ["voted_perceptron", "pa1", "norma"])
+def test_a_kernel_that_fails_midway_changes_nothing(learner, budget):
+    if (learner, budget) == ("voted_perceptron", "remove_oldest(3)"):
+        pytest.skip("votes need all vectors")
+
+    def kernel(a, b):
+        if "bad" in (a, b):
+            raise KeyError("no such word")
+        return float(len(set(a) & set(b)))
+
+    m, twin = (nr.learner(learner, kernel=kernel, budget=budget) for _ in range(2))
+    words, labels = ["ab", "xy", "abc", "yz", "bc"], ["l", "r", "l", "r", "l"]
+    for some in (m, twin):
+        some.partial_fit(words, labels)
+    for fail in (
+        lambda: m.partial_fit([*words, "bad", "ab"], [*labels, "new", "l"]),
+        lambda: m.learn_one("bad", "l"),
+        lambda: m.learn_one("bad", "new"),
+    ):
+        with pytest.raises(KeyError, match="no such word"):
+            fail()
+        assert m.classes_.tolist() == ["l", "r"]
+        assert (m.n_seen_, m.n_support_) == (twin.n_seen_, twin.n_support_)
+        assert m.decision_function(words).tolist() == twin.decision_function(words).tolist()
+    for some in (m, twin):
+        some.partial_fit(["ab", "wx", "cd"], ["l", "third", "r"])
+    assert m.decision_function(words).tolist() == twin.decision_function(words).tolist()
+
+
 def test_objects_that_cannot_be_saved(tmp_path):
     class Word(tuple):
         pass

@@ -273,7 +273,8 @@ class Learner(Supports):
         targets = self._targets(y, rows.n)
         m = self._m if "_m" in self.__dict__ else self._start(rows, features)
         m.features.check(rows, type(self).__name__)
-        done = self._run_pieces(m, rows, targets, c)
+        with m.unharmed():
+            done = self._run_pieces(m, rows, targets, c)
         self._keep(m)
         return done
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -208,6 +211,11 @@ class Model:
             self.described(self.given, self.params, new)
 
     @property
+    def of_objects(self) -> bool:
+        """Whether what is kept are Python objects, compared by a Python function."""
+        return isinstance(self.state[0], Expansion) and isinstance(self.state[0].S, Objects)
+
+    @property
     def by_classes(self) -> bool:
         """Whether it matters to what is kept how many classes are known."""
         return isinstance(self.spec[0], Expansion) and bool(self.spec[0].budget.bytes)
@@ -230,10 +238,24 @@ class Model:
                 self.labels is not None,
                 self.many,
                 self.features.bias,
-                isinstance(self.state[0], Expansion) and isinstance(self.state[0].S, Objects),
+                self.of_objects,
             )
             found = self.loops[layout, weighted] = drivers(job, layout, weighted)
         return found
+
+    @contextlib.contextmanager
+    def unharmed(self) -> Iterator[None]:
+        """Put everything back if a kernel of the user's own fails inside this block: no check can foresee it."""
+        if not self.of_objects:
+            yield
+            return
+        before = copy.copy(self)
+        before.labels = copy.deepcopy(self.labels)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.update(before.__dict__)
+            raise
 
     def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the scores from before each update."""
@@ -256,8 +278,9 @@ class Model:
         indptr[1] = len(idx)
         target[0] = y
         if c != 1.0 or self.keeps_rows:
-            rows = Rows("csr", (indptr, idx, values), 1, 0)
-            return self.learn(rows, target, None if c == 1.0 else np.array([c]))[0]
+            with self.unharmed():
+                rows = Rows("csr", (indptr, idx, values), 1, 0)
+                return self.learn(rows, target, None if c == 1.0 else np.array([c]))[0]
         loop = self.loops.get(("csr", False)) or self.loop("csr", False)
         try:
             loop.learn(*self.args, indptr, idx, values, target, self.tally, self.work, out)

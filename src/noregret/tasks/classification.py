@@ -68,9 +68,10 @@ class Classifier(Learner):
             y = discrete(inputs.targets(y, rows.n, numeric=False))
         c = self._weigh(y, c, balance=False)
         done = []
-        for a, b in self._spans(m, y, c, rows.n):
-            weights = None if c is None else c[a:b]
-            done += self._run_pieces(m, rows.cut(a, b), self._codes(m, some(y, slice(a, b)), weights), weights)
+        with m.unharmed():
+            for a, b in self._spans(m, y, c, rows.n):
+                weights = None if c is None else c[a:b]
+                done += self._run_pieces(m, rows.cut(a, b), self._codes(m, some(y, slice(a, b)), weights), weights)
         self._keep(m)
         return done
 
