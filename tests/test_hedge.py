@@ -8,9 +8,10 @@ import pathlib
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 
 import noregret as nr
+from noregret.core import engine
 from noregret.tasks.weighing import Weighing
 
 # Probabilities of +1 by three learners in the rounds of stream P, and the labels
@@ -331,3 +332,21 @@ def test_damaged_pools_are_refused(tmp_path):
     (tmp_path / "b.nr").write_bytes(whole[:-9])
     with pytest.raises(nr.ModelFileError):
         nr.load(tmp_path / "b.nr")
+
+
+def test_members_with_kernels_keep_sparse_rows_sparse(tmp_path):
+    pool = [nr.PA1(kernel=nr.RBF(0.5), budget=nr.RemoveOldest(4)), nr.PA1()]
+    rng = np.random.default_rng(0)
+    rows = [{f"w{j}": 1.0 for j in rng.choice(200, 5, replace=False)} for _ in range(40)]
+    labels = rng.choice([-1, 1], 40).tolist()
+    with engine.interpreted():
+        m, apart = nr.Hedge(learners=pool), nr.PA1(kernel=nr.RBF(0.5), budget=nr.RemoveOldest(4))
+        for x, y in zip(rows, labels, strict=True):
+            m.learn_one(x, y)
+            apart.learn_one(x, y)
+        member = m._m.members[0].learner
+        assert issparse(member.support_vectors_)
+        np.testing.assert_allclose(member.dual_coef_, apart.dual_coef_)
+        m.save(tmp_path / "m.nr")
+        again = nr.load(tmp_path / "m.nr")
+        assert [again.predict_one(x) for x in rows] == [m.predict_one(x) for x in rows]

@@ -110,7 +110,7 @@ class Hedge(Classifier):
 
     def _begin(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Any:
         self._two_classes(labels, [])
-        m = Pool(self, features or self._features(rows), labels)
+        m = Pool(self, features or self._features(rows), labels, rows is None or rows.layout == "csr")
         if rows is not None and features is None:
             m.features.check(rows, type(self).__name__)
         return m

@@ -5,6 +5,7 @@ It answers to the same names as a Model, so that whatever a learner can do, a po
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from collections.abc import Iterable
@@ -34,11 +35,11 @@ class Member:
         self.learner = learner
         self.unit = unit
 
-    def begin(self, features: Features, labels: Labels) -> None:
+    def begin(self, features: Features, labels: Labels, sparse: bool) -> None:
         """Begin with the numbered features of the pool, and its labels."""
         bias = bool(getattr(self.learner, "fit_intercept", False))
         fixed = isinstance(features, (Columns, Hashed))
-        self.learner._m = Model(self.learner, Columns(features.size, bias) if fixed else Numbers(bias), labels)
+        self.learner._m = Model(self.learner, Columns(features.size, bias) if fixed else Numbers(bias), labels, sparse)
 
     @property
     def m(self) -> Model:
@@ -92,7 +93,7 @@ class Pool:
     ready = sys.maxsize  # members make room for features themselves
     dtype = np.dtype(np.float64)
 
-    def __init__(self, learner: Learner, features: Features, labels: Labels | None) -> None:
+    def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:
         assert labels is not None
         self.given = learner.get_params()
         kind: Any = type(learner)
@@ -105,7 +106,7 @@ class Pool:
         self.tally = np.zeros(5, np.int64)
         self.many = False
         for member in self.members:
-            member.begin(features, labels)
+            member.begin(features, labels, sparse)
         self.relabel()
 
     @property
@@ -139,6 +140,10 @@ class Pool:
 
     def widen(self) -> None:
         """Members make room when they learn."""
+
+    def unharmed(self) -> contextlib.AbstractContextManager[None]:
+        """Members learn from rows, in which nothing can fail midway."""
+        return contextlib.nullcontext()
 
     def forget(self) -> None:
         """Let the members begin anew with the features, labels and counts there are; their losses so far stay what they are."""
