@@ -1,5 +1,7 @@
 """Named examples read by compiled code: the same as Python reads them, and no trace left in Python's objects."""
 
+import copy
+import pickle
 import sys
 from collections import Counter, OrderedDict, defaultdict
 
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 import noregret as nr
 from noregret.core import engine
-from noregret.core.dicts import MEET, NOWHERE, UNKNOWN, read
+from noregret.core.dicts import MEET, NOWHERE, UNKNOWN, Book, read
 from noregret.core.features import Columns, Hashed, Names
 from noregret.core.hashing import hash_name
 
@@ -52,7 +54,7 @@ def test_compiled_and_interpreted_reading_agree(table, learned, asked):
     ids=repr,
 )
 def test_what_python_reads_itself_is_learned_all_the_same(x):
-    assert read(x, {}) is None
+    assert read(x, Book()) is None
     found = Names(False)
     idx, values = found.row(x, grow=True)
     assert idx.tolist() == list(range(len(x)))
@@ -70,7 +72,7 @@ def test_what_is_no_finite_number_is_refused_and_no_name_joins(bad):
 
 
 def test_kinds_of_dict():
-    table = {"a": 7, "b": 3}
+    table = Book({"a": 7, "b": 3})
     for x in ({"b": 1, "a": True}, Counter("ba"), defaultdict(float, b=1.0, a=1.0)):
         idx, values, said = read(x, table)
         assert (idx.tolist(), values.tolist(), said) == ([3, 7], [1.0, 1.0], 0)
@@ -78,7 +80,7 @@ def test_kinds_of_dict():
 
 
 def test_names_that_are_not_in_the_table():
-    table = {"a": 7, "b": 3}
+    table = Book({"a": 7, "b": 3})
     idx, _, said = read({"a": 1, "c": 2}, table)
     assert (idx.tolist(), said, len(table)) == ([7, NOWHERE], UNKNOWN, 2)
     idx, _, said = read({"c": 1, "a": 1, "d": 2}, table, first=5, room=10)
@@ -87,11 +89,52 @@ def test_names_that_are_not_in_the_table():
     idx, _, said = read(names, table, bits=20, room=6)
     assert idx.tolist() == [hash_name(name) & (1 << 20) - 1 for name in names]
     assert (said, list(table)[4:]) == (0, ["\u00e90", "\u00e91"])
-    assert read({f"{k}": 1.0 for k in range(9)}, {}, bits=3)[2] == MEET
+    assert read({f"{k}": 1.0 for k in range(9)}, Book(), bits=3)[2] == MEET
+
+
+def test_the_index_follows_the_book_as_it_grows_by_any_way():
+    rng = np.random.default_rng(0)
+    fast, slow = Names(True), Names(True)
+    for t in range(300):
+        x = {f"name {j}": float(j) for j in rng.integers(0, 20 * (t + 1), 30)}
+        if t % 7 == 0:
+            x[(t, "not a str")] = 1.0  # read, and entered, by Python
+        found = fast.row(dict(x), grow=t % 3 > 0)
+        with engine.interpreted():
+            expected = slow.row(x, grow=t % 3 > 0)
+        assert [a.tolist() for a in found] == [a.tolist() for a in expected]
+    assert fast.table == slow.table
+    assert len(fast.table) > 2000
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
+def test_a_copied_book_has_an_index_of_its_own(copied):
+    book = Names(False)
+    book.row({f"{k}": 1.0 for k in range(100)}, grow=True)
+    other = copied(book.table)
+    assert "index" in book.table.__dict__
+    assert "index" not in other.__dict__
+    assert read({"7": 1.0, "new": 1.0}, other, room=200)[0].tolist() == [7, 100]
+    assert read({"new": 1.0}, book.table)[2] == UNKNOWN
+
+
+def test_names_with_half_a_hash_in_common_are_told_apart():
+    """The index keeps half of each hash: names are drawn until two have that half, and the first slot, in common."""
+    halves, mask = {}, 0xFFFFFFFF00000000 | 1
+    for k in range(400_000):
+        name = f"n{k}"
+        twin = halves.setdefault(hash(name) & mask, name)
+        if twin is not name:
+            break
+    else:
+        pytest.skip("no such pair among 400,000 names")
+    book = Book({twin: 1, name: 2})
+    assert read({twin: 1.0, name: 1.0}, book)[0].tolist() == [1, 2]
+    assert read({name: 1.0}, Book({twin: 1}))[2] == UNKNOWN
 
 
 def test_a_name_that_is_no_text_leaves_the_table_as_it_was():
-    table = {}
+    table = Book()
     assert read({"good": 1.0, "\ud800": 1.0}, table, bits=10, room=10) is None
     assert table == {}
     assert read({"good": 1.0, "\ud800": 1.0}, table, room=10)[0].tolist() == [0, 1]  # places of their own need no bytes
@@ -106,7 +149,7 @@ def test_columns_by_name():
 
 def test_no_reference_is_kept_or_lost():
     name, value, place = "a name of its own, " + str(1), 2.5 * len(sys.argv), 10**9
-    x, table = {name: value}, {name: place}
+    x, table = {name: value}, Book({name: place})
     counts = [sys.getrefcount(v) for v in (name, value, place, x, table)]
     for _ in range(1000):
         read(x, table)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .dicts import MEET, NOWHERE, read
+from .dicts import MEET, NOWHERE, UNKNOWN, Book, read
 from .hashing import hash_name
 from .inputs import Rows, refuse_not_finite
 
@@ -53,7 +53,7 @@ class Columns:
         self.width = width
         self.bias = bias
         self.names = names
-        self.place = {name: j for j, name in enumerate(names)} if names else None
+        self.place = Book({name: j for j, name in enumerate(names)}) if names else None
 
     @property
     def size(self) -> int:
@@ -169,7 +169,7 @@ class Numbers:
         return (idx + np.uint32(self.bias) if self.bias else idx).astype(np.uint32, copy=False), values
 
 
-class Places(dict[Any, int]):
+class Places(Book):
     """A table that gives a name its place when it is first looked up."""
 
     def __init__(self, first: int) -> None:
@@ -189,7 +189,7 @@ class Names:
 
     def __init__(self, bias: bool) -> None:
         self.bias = bias
-        self.table: dict[Any, int] = Places(int(bias))
+        self.table = Places(int(bias))
 
     @property
     def size(self) -> int:
@@ -211,14 +211,15 @@ class Names:
         if type(x) is not dict and not isinstance(x, Mapping):
             raise TypeError(f"this model learns from named features: expected a dict, got {type(x).__name__}")
         found = read(x, self.table, first=int(self.bias), room=NOWHERE if grow else 0)
-        if found is not None and not found[2]:
-            return found[:2]
-        values = values_of(x)
-        if grow:
-            return np.fromiter(map(self.table.__getitem__, x), np.uint32, len(x)), values
-        idx = np.fromiter(map(self.table.get, x, repeat(NOWHERE)), np.uint32, len(x))
-        known = idx != NOWHERE
-        return idx[known], values[known]
+        if found is None:
+            values = values_of(x)
+            place = map(self.table.__getitem__, x) if grow else map(self.table.get, x, repeat(NOWHERE))
+            found = np.fromiter(place, np.uint32, len(x)), values, 0 if grow else UNKNOWN
+        idx, values, said = found
+        if said:
+            known = idx != NOWHERE
+            return idx[known], values[known]
+        return idx, values
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse a batch without names."""
@@ -233,7 +234,7 @@ class Names:
         return replaced(rows, [self.row({name: 1.0}, grow)[0] for name in rows.names])
 
 
-class Folded(dict[Any, int]):
+class Folded(Book):
     """A table that folds a name into one of 2^bits places when it is first looked up, and remembers the first 2 x 2^bits names."""
 
     def __init__(self, bits: int) -> None:

@@ -189,7 +189,7 @@ class Classifier(Learner):
         idx, values = self._row(m, x, grow=True)
         if m.many:
             return self._said(m, m.learn_row(idx, values, code))
-        known = m.tally[SEEN]
+        known = m.tally.item(SEEN)
         return self._said(m, m.learn_row(idx, values, 1.0 if code == m.labels.positive else -1.0), known)
 
     def _learn_slowly(self, x: Any, y: Any, w: float) -> Any:
@@ -423,12 +423,12 @@ def said(m: Any, f: np.ndarray, known: int | None = None) -> Any:
     """Return the label of one row of scores."""
     labels = m.labels
     assert labels is not None
-    seen = int(m.tally[SEEN] if known is None else known)
+    seen = m.tally.item(SEEN) if known is None else known
     if seen == 0:
         return None
     if m.many:
         return labels.values[int(np.argmax(f[:seen]))]
-    s = f[0] if seen == 3 else 1.0 if seen == 1 else -1.0
+    s = f.item(0) if seen == 3 else 1.0 if seen == 1 else -1.0
     up = s > 0.0 or (s == 0.0 and m.tally[TIE] > 0)
     return labels.values[labels.positive if up else 1 - labels.positive]
 
