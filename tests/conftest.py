@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 
 import noregret as nr
+
+# What compiling leaves behind stays: looking through it for garbage again and again would take a tenth of the time.
+gc.set_threshold(100_000, 50, 50)
 
 # Compiling takes most of the time of a first run. Loops over sparse rows are compiled for one learner of each kind of loop; for the
 # others those over dense rows are, and the text itself is run on sparse rows by the interpreter.

@@ -9,6 +9,8 @@ from scipy.sparse import csr_matrix
 
 import noregret as nr
 from noregret.core import engine
+from noregret.core.features import Names
+from noregret.core.labels import Labels
 from noregret.core.model import Model
 from noregret.core.state import leaves
 
@@ -225,8 +227,6 @@ def test_dicts(rule):
 def test_what_has_no_size_is_refused():
     with pytest.raises(ValueError, match="size of objects is not known"):
         nr.PA1(kernel=nr.StringSubsequence(), budget=nr.RemoveOldest(bytes=4000)).partial_fit(["ab", "cd"], [0, 1])
-    with pytest.raises(ValueError, match="fixed number of features"):
-        nr.Hedge(learners=[nr.PA1(kernel=nr.RBF(), budget=nr.Merge(bytes=4000)), "perceptron"]).learn_one({"a": 1.0}, "x")
     with pytest.raises(ValueError, match="holds no support vector: one takes"):
         nr.PA1(kernel=nr.RBF(), budget=nr.RemoveOldest(bytes=150)).partial_fit(csr_matrix(np.eye(2)), [0, 1])
 
@@ -260,6 +260,20 @@ def test_laws_of_compiled_merging_in_bytes():
     nr.checks.interpreted(m, csr_matrix(X), y)
     nr.checks.chunk(m, csr_matrix(X), y)
     assert 4 < m.partial_fit(csr_matrix(X), y).n_support_ < 60
+
+
+def test_dense_rows_of_any_length_have_no_size():
+    learner = nr.PA1(kernel=nr.RBF(), budget=nr.Merge(bytes=4000))
+    with pytest.raises(ValueError, match="fixed number of features"):
+        Model(learner, Names(True), Labels(None), sparse=False)
+
+
+def test_in_a_pool_of_dicts():
+    rng = np.random.default_rng(0)
+    m = nr.Hedge(learners=[nr.PA1(kernel=nr.RBF(0.1), budget=nr.Merge(bytes=4000)), "perceptron"])
+    for _ in range(60):
+        m.learn_one({f"w{j}": 1.0 for j in rng.integers(90, size=6)}, "ab"[int(rng.integers(2))])
+        assert held(m._m.members[0].m) <= 4000
 
 
 def test_in_a_pool():
