@@ -156,31 +156,18 @@ def iellip_at(s, m, x, y, p):
     return f, False
 
 
-def rest_sop(s, f, y, p, tau, x):
-    moved = False
-    for c in range(f.shape[0]):
-        m = price(c, f, y, x)
-        if m > 0.0:
-            moved |= sop_at(s, m, seen_by(x, np.uintp(c), np.uintp(tau.shape[0])), 1.0 if c == y else -1.0, p)[1]
-    return moved
+def against_rest(step_at):
+    """Return the round in which every class learns to tell its rows from the rest."""
 
+    def share(s, f, y, p, tau, x):
+        moved = False
+        for c in range(f.shape[0]):
+            m = price(c, f, y, x)
+            if m > 0.0:
+                moved |= step_at(s, m, seen_by(x, np.uintp(c), np.uintp(tau.shape[0])), 1.0 if c == y else -1.0, p)[1]
+        return moved
 
-def rest_narow(s, f, y, p, tau, x):
-    moved = False
-    for c in range(f.shape[0]):
-        m = price(c, f, y, x)
-        if m > 0.0:
-            moved |= narow_at(s, m, seen_by(x, np.uintp(c), np.uintp(tau.shape[0])), 1.0 if c == y else -1.0, p)[1]
-    return moved
-
-
-def rest_iellip(s, f, y, p, tau, x):
-    moved = False
-    for c in range(f.shape[0]):
-        m = price(c, f, y, x)
-        if m > 0.0:
-            moved |= iellip_at(s, m, seen_by(x, np.uintp(c), np.uintp(tau.shape[0])), 1.0 if c == y else -1.0, p)[1]
-    return moved
+    return share
 
 
 # ---- a theorem -------------------------------------------------------------------------------------------------------
@@ -220,7 +207,7 @@ class SOP(SecondOrder):
     name = "sop"
     cite = "cesabianchi2005"
     State, Params, step = State, SopParams, sop
-    share, score_row = rest_sop, sop_score
+    share, score_row = against_rest(sop_at), sop_score
     without = ("average", "margin")
     bound = Bound("Cesa-Bianchi, Conconi, Gentile 2005", "mistakes", sop_bound)
 
@@ -246,7 +233,7 @@ class NAROW(SecondOrder):
     name = "narow"
     cite = "orabona2010"
     State, Params, step = State, NarowParams, narow
-    share, score_row = rest_narow, narow_score
+    share, score_row = against_rest(narow_at), narow_score
 
 
 class IELLIP(SecondOrder):
@@ -271,5 +258,5 @@ class IELLIP(SecondOrder):
     name = "iellip"
     cite = "yang2009"
     State, Params, step = Timed, IellipParams, iellip
-    share = rest_iellip
+    share = against_rest(iellip_at)
     without = ("average", "class_weight")
