@@ -107,6 +107,17 @@ def test_the_index_follows_the_book_as_it_grows_by_any_way():
     assert len(fast.table) > 2000
 
 
+@pytest.mark.parametrize("table", TABLES)
+def test_text_of_numpy_names_the_same_features(table):
+    book = TABLES[table]()
+    first = book.row(dict.fromkeys(np.array(["a", "b"]), 1.0), grow=True)[0].tolist()
+    assert all(type(name) is np.str_ for name in book.table)
+    for grow in (False, True):
+        assert book.row({"b": 1.0, "a": 1.0}, grow)[0].tolist() == first[::-1]
+    assert len(book.table) == 2
+    assert book.row(dict.fromkeys(np.array(["b"]), 1.0), grow=False)[0].tolist() == first[1:]
+
+
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
 def test_a_copied_book_has_an_index_of_its_own(copied):
     book = Names(False)

@@ -55,9 +55,11 @@ def note(slots, name, h, place):
 def catch_up(book, told, slots, cells, at):
     cells[0] = told[0]
     while next_item(book, at, at + 8, at + 16):
-        name = cells[1]
-        if peek(name + TYPE) == cells[3]:
+        name, kind = cells[1], peek(cells[1] + TYPE)
+        if kind == cells[3]:
             note(slots, name, hash_of(name), as_integer(cells[2], at + 16))
+        elif is_subtype(kind, cells[3]):  # NumPy's str, which equals Python's
+            note(slots, name, compute_hash(name), as_integer(cells[2], at + 16))
     told[0], told[1] = cells[0], count_of(book)
 
 
@@ -146,7 +148,7 @@ def meet(idx: Any, cells: Any) -> bool:
 
 
 class Index(NamedTuple):
-    """An open table of the names of a book that are str.
+    """An open table of the names of a book that are text.
 
     A slot is half of the hash with the place, and the address of the name, 0 if empty: the book keeps the name alive.
     """

@@ -288,6 +288,7 @@ def python_interface() -> dict[str, Any]:
         "next_item": function("PyDict_Next", types.int32, p, p, p, p),
         "enter": function("PyDict_SetItem", types.int32, p, p, p),
         "count_of": function("PyDict_Size", p, p),
+        "is_subtype": function("PyType_IsSubtype", types.int32, p, p),
         "compute_hash": function("PyObject_Hash", p, p),
         "compare": function("PyUnicode_Compare", types.int32, p, p),
         "as_double": function("PyFloat_AsDouble", types.float64, p),
