@@ -6,13 +6,13 @@ import inspect
 import re
 import sys
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import click
 
 from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
-from noregret.core.params import Choice, Range, public
+from noregret.core.params import Choice, Range
 from noregret.registry import by_name
 
 HERE = Path(__file__).parent
@@ -79,7 +79,7 @@ def home(cls: Any) -> str:
 def entry(cls: Any) -> str:
     """Return the section of one learner."""
     text, example = split(inspect.getdoc(cls) or "")
-    own = public(cls.Params)
+    own = cls.parameters.defaults
     options = ", ".join(f"`{k}={v!r}`" for k, v in cls.defaults.items() if k not in own)
     lines = [f"### {cls.__name__}", f"`{cls.name}`, {cls.task}", f"```text\n{text}\n```"]
     if own:
@@ -103,8 +103,8 @@ def split(doc: str) -> tuple[str, str]:
 
 def rows(cls: Any) -> list[str]:
     """Return a row of the table for each parameter."""
-    hints = get_type_hints(cls.Params, include_extras=True)
-    return [f"| `{k}` | `{shown(v)}` | {allowed(hints[k])} |" for k, v in public(cls.Params).items()]
+    own = cls.parameters
+    return [f"| `{k}` | `{shown(v)}` | {allowed(own.types[k])} |" for k, v in own.defaults.items()]
 
 
 def shown(v: Any) -> str:

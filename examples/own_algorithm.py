@@ -35,6 +35,7 @@ class Relaxation(nr.Classifier):
 
     name = "relaxation"
     State, Params, step = State, Params, step
+    takes_cost = True
 
 
 if __name__ == "__main__":

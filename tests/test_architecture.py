@@ -25,6 +25,7 @@ ORDER = [  # each may import what stands before it
 ]
 CORE = [
     "words",
+    "algorithm",
     "exp",
     "examples",
     "weights",

@@ -15,8 +15,9 @@ from test_confidence import NAMES, kullback, matrices
 
 import noregret as nr
 from noregret.cli import main
-from noregret.core.examples import Every
-from noregret.core.rounds import rival
+from noregret.core.engine import reach
+from noregret.core.examples import Every, required
+from noregret.core.rounds import price, rival
 
 CONFIDENT = ["cw", "cw_var", "scw1", "scw2"]
 REST = ["sop", "narow", "iellip"]
@@ -35,6 +36,16 @@ def make(name, K, **params):
 def rows(K, seed, n=60, d=4):
     X, y, c = data("arow", K, seed, n, d)
     return X, np.maximum(y, 0), c
+
+
+def test_costs_are_declared_where_the_code_asks_for_them():
+    """A step that asks for `required`, or a share that asks for `price`, is one that `cost=` can change."""
+    for name in nr.algorithms("classification"):
+        m = nr.learner(name)
+        a, parts = m.algorithm, m.parameters.resolve(m.get_params(), 1) if m.State is not None else ()
+        wanted, text = (required, a.step) if a.share is None else (price, a.share)
+        asks = text is not None and wanted in reach([text], map(type, parts))[0]
+        assert a.takes_cost == asks == ("cost" in m.defaults), name
 
 
 # ---- transcriptions --------------------------------------------------------------------------------------------------

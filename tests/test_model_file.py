@@ -270,7 +270,7 @@ def test_parameters_in_force(tmp_path):
     m = nr.PA1(C=0.1).partial_fit(X[:K], y[:K])
     m.C = 7.0
     again = reloaded(m, tmp_path)
-    assert (again.C, again._m.given["C"], again._m.params.C) == (7.0, 0.1, 0.1)
+    assert (again.C, again._m.given["C"], again._m.params.slack.C) == (7.0, 0.1, 0.1)
     same(m.partial_fit(X[K:], y[K:]), again.partial_fit(X[K:], y[K:]))
 
 

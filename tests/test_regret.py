@@ -10,7 +10,6 @@ from scipy.sparse import csr_matrix
 
 import noregret as nr
 from noregret.core import bounds, engine, inputs
-from noregret.core.params import resolve
 from noregret.evaluation.regret import Want, default_radius, hindsight, loss_of, radius_of, report, want_of
 from noregret.evaluation.sample import Sample
 
@@ -341,5 +340,5 @@ def test_bounds_by_hand():
     assert r["bound"] == pytest.approx(max(R2, 2.0) * (u @ u + 2 * 0.5 * hinge))
     assert r["bound_name"] == nr.PA1.bound.name
     assert r["bound_measures"] == "mistakes"
-    p = resolve(nr.PA1.Params, nr.PA1(C=0.5).get_params(), 4)
+    p = nr.PA1.parameters.resolve(nr.PA1(C=0.5).get_params(), 4)
     assert r["bound"] == nr.PA1.bound.value(h.comparisons[-1], p)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
-from typing import Any, NoReturn, get_type_hints
+from typing import Any, NoReturn
 
 import click
 
@@ -189,15 +189,15 @@ def from_spec(spec: str) -> Any:
 def refuse_wrong(model: Any) -> None:
     """Refuse values that a learner would refuse when it begins to learn, before a source is opened."""
     from ..core.basis import kernel_of
-    from ..core.params import check_options, resolve
+    from ..core.params import check_options
 
     learner = getattr(model, "learner", model)
     given = learner.get_params()
-    if not hasattr(learner, "State"):  # a pool, which looks at its learners when it begins
+    if learner.State is None:  # a pool, which looks at its learners when it begins
         return
     try:
         check_options(given)
-        resolve(learner.Params, given, 1)
+        learner.parameters.resolve(given, 1)
         kernel_of(type(learner), given)
     except (TypeError, ValueError) as e:
         raise click.UsageError(str(e)) from None
@@ -206,7 +206,7 @@ def refuse_wrong(model: Any) -> None:
 # ---- options of a learner --------------------------------------------------------------------------------------------
 def options_of(cls: Any, taken: set[str], lists: bool) -> list[Option]:
     """Return an option for each parameter; one whose name is taken by the command is called --model-NAME."""
-    hints = get_type_hints(cls.Params, include_extras=True)
+    hints = cls.parameters.types
     heading = f"Options of {cls.name}"
     found = []
     for name, default in cls.defaults.items():

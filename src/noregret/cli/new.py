@@ -62,6 +62,7 @@ class {title}(nr.Classifier):
 
     name = "{name}"
     State, Params, step = State, Params, step
+    takes_cost = True  # the step asks for required(x)
 '''
 REGRESSION = '''    f = dot(s.w, x)  # the answer, before the target y is used
     length = norm2(s.w, x)

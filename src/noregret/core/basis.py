@@ -68,33 +68,33 @@ def of_objects(kernel: Any) -> bool:
     return callable(kernel) and not knows(value, kernel)
 
 
-def described(cls: Any, given: Mapping[str, Any], params: Any, sparse: bool, width: int, labels: int) -> Any:
+def described(algorithm: Any, given: Mapping[str, Any], params: Any, sparse: bool, width: int, labels: int) -> Any:
     """Return the description of a learner's state for so many labels: linear weights, or an expansion."""
     average = bool(given.get("average", False))
-    kernel = kernel_of(cls, given)
+    kernel = kernel_of(algorithm, given)
     if kernel is None:
-        return describe(cls.State, params, average)
-    budget = budget_of(cls, given, params)
+        return describe(algorithm.State, params, average)
+    budget = budget_of(algorithm, given, params)
     store = "objects" if isinstance(kernel, Function) else "ragged" if sparse else "packed"
-    fit_together(cls, params, kernel, budget)
+    fit_together(algorithm, params, kernel, budget)
     basis = Basis(kernel, budget, store)
     if budget.bytes:
-        sizes = {"feature": max(width, 1), "class": class_rows(cls, given, labels), "two": 2}
-        basis = in_bytes(cls, given, params, basis, sizes)
-    return describe(cls.State, params, average, basis)
+        sizes = {"feature": max(width, 1), "class": class_rows(algorithm, given, labels), "two": 2}
+        basis = in_bytes(algorithm, given, params, basis, sizes)
+    return describe(algorithm.State, params, average, basis)
 
 
-def class_rows(cls: Any, given: Mapping[str, Any], labels: int) -> int:
+def class_rows(algorithm: Any, given: Mapping[str, Any], labels: int) -> int:
     """Return how many rows of coefficients there are for so many labels: one for two classes, as a rule."""
-    return max(labels, 1) if labels > 2 or cls.by_rows or given.get("cost") is not None else 1
+    return max(labels, 1) if labels > 2 or algorithm.by_rows or given.get("cost") is not None else 1
 
 
-def kernel_of(cls: Any, given: Mapping[str, Any]) -> Any:
+def kernel_of(algorithm: Any, given: Mapping[str, Any]) -> Any:
     """Return the kernel part, checked; None for linear weights."""
     kernel = written("kernel", given.get("kernel"), value)
     if kernel is None:
-        if cls.by_kernel:
-            raise ValueError(f"{cls.__name__} needs a kernel, such as kernel=nr.RBF(gamma=0.5); got None")
+        if algorithm.by_kernel:
+            raise ValueError(f"{algorithm.__name__} needs a kernel, such as kernel=nr.RBF(gamma=0.5); got None")
         if given.get("budget") is not None:
             raise ValueError(f"budget= limits support vectors, which only a kernel= has; got budget={given['budget']!r} alone")
         return None
@@ -119,9 +119,9 @@ def refuse_class(what: str, part: Any) -> None:
         )
 
 
-def budget_of(cls: Any, given: Mapping[str, Any], params: Any) -> Any:
+def budget_of(algorithm: Any, given: Mapping[str, Any], params: Any) -> Any:
     """Return the budget part, checked."""
-    budget = written("budget", given.get("budget"), maintain) if cls.policy is None else cls.policy(params, given)
+    budget = written("budget", given.get("budget"), maintain) if algorithm.policy is None else algorithm.policy(params, given)
     if budget is None:
         return Unbounded()
     refuse_class("budget", budget)
@@ -138,9 +138,9 @@ def budget_of(cls: Any, given: Mapping[str, Any], params: Any) -> Any:
     return type(budget)(*(0.0 if v is None else float(v) for v in budget))
 
 
-def fit_together(cls: Any, params: Any, kernel: Any, budget: Any) -> None:
+def fit_together(algorithm: Any, params: Any, kernel: Any, budget: Any) -> None:
     """Refuse what has no meaning in the space of a kernel."""
-    need = needs_of(cls.State)[0].what
+    need = needs_of(algorithm.State)[0].what
     if need.startswith("link") and params.p != 2.0:
         raise ValueError(f"the p-norm geometry has no kernel form: use p=2 with kernel=, got p={params.p:g}")
     for part in params:
@@ -151,16 +151,16 @@ def fit_together(cls: Any, params: Any, kernel: Any, budget: Any) -> None:
         raise ValueError(f"{type(budget).__name__} is for {', '.join(between)} kernels; got {kernel!r}")
     if need == "vote" and not getattr(budget, "keeps", False):
         raise ValueError(
-            f"{cls.__name__} votes with all vectors it ever had, and {type(budget).__name__} changes what they are made of: "
+            f"{algorithm.__name__} votes with all vectors it ever had, and {type(budget).__name__} changes what they are made of: "
             f"take budget=nr.Stop(B), or AveragedPerceptron(kernel=, budget=)"
         )
     if need == "pairs" and not getattr(budget, "removes", True):
         raise ValueError(
-            f"{cls.__name__} takes a budget that removes or stops; {type(budget).__name__} moves coefficients to others"
+            f"{algorithm.__name__} takes a budget that removes or stops; {type(budget).__name__} moves coefficients to others"
         )
 
 
-def in_bytes(cls: Any, given: Mapping[str, Any], params: Any, basis: Basis, sizes: dict[str, int]) -> Basis:
+def in_bytes(algorithm: Any, given: Mapping[str, Any], params: Any, basis: Basis, sizes: dict[str, int]) -> Basis:
     """Return what keeps the state within the bytes of the budget: the largest B, or for non-zeros what the parts of it take.
 
     Everything counts, room for one vector more included; but for non-zeros not the one row that is as wide as the features.
@@ -168,7 +168,9 @@ def in_bytes(cls: Any, given: Mapping[str, Any], params: Any, basis: Basis, size
     budget, name = basis.budget, type(basis.budget).__name__
     if basis.store == "objects":
         raise ValueError(f"a budget in bytes needs rows of numbers, as the size of objects is not known: give {name}(B=...)")
-    spec = describe(cls.State, params, bool(given.get("average", False)), replace(basis, cap=(1.0,) * 5 if sparse(basis) else ()))
+    spec = describe(
+        algorithm.State, params, bool(given.get("average", False)), replace(basis, cap=(1.0,) * 5 if sparse(basis) else ())
+    )
     dtype = np.dtype(given["dtype"])
     fixed = vector = pair = cell = 0
     for _, slot, _ in leaves(spec, spec):

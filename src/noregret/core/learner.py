@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -13,21 +13,19 @@ import numpy as np
 
 from ..text import meant
 from . import inputs, model_file
+from .algorithm import Algorithm, Declaration, declare
 from .basis import kernelizable
-from .expansion import Expansion
 from .features import Anything, Columns, Features, Hashed, Names
 from .inputs import Rows
 from .labels import Labels
 from .model import Model
-from .params import public
+from .params import Parameters
 from .rounds import EXAMPLES, MISTAKES, UPDATES, UnitCost
 from .state import Need, needs_of
 from .supports import Supports
-from .words import strict
 
 REGISTRY: dict[str, type[Learner]] = {}
 APART: dict[str, type[Learner]] = {}  # those that rows and labels alone do not suffice for: they are found by name, and not listed
-TEXTS = ("step", "score_row", "share", "shares", "start", "arrange", "policy")  # attributes that are plain functions, not methods
 
 
 class Progress(NamedTuple):
@@ -55,39 +53,19 @@ def not_learned(learner: Learner) -> Exception:
     return kind(f"This {type(learner).__name__} has learned nothing yet: call 'fit', 'partial_fit' or 'learn_one' first.")
 
 
-class Learner(Supports):
+class Learner(Declaration, Supports):
     """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
     """
 
-    # ---- what an algorithm says about itself -------------------------------------------------------------------------
-    name: ClassVar[str]  # in the registry
-    cite: ClassVar[str] = ""  # key in refs.bib
-    State: ClassVar[Any]
-    Params: ClassVar[Any]
-    step: ClassVar[Callable[..., Any]]  # (s, x, y, p) -> (score before the update, whether it updated)
-    score_row: ClassVar[Callable[..., Any] | None] = None  # (s, x, p) -> score, where it is not the dot product with State[0]
-    share: ClassVar[Callable[..., Any] | None] = (
-        None  # (s, f, y, p, tau, x) -> updated: a round that moves several classes; tau comes as zeros
-    )
-    shares: ClassVar[Callable[..., Any]] = lambda p: True  # whether these parameters make it so
-    start: ClassVar[Callable[..., Any] | None] = None  # (s, p): a start that is not the fill of the slots
-    arrange: ClassVar[Callable[..., Any] | None] = None  # (model, first): features from `first` on have come
-    by_kernel: ClassVar[bool] = False  # whether it is nothing without a kernel
-    policy: ClassVar[Callable[..., Any] | None] = None  # (p, given) -> its own budget, where `budget=` is not free
-    by_rows: ClassVar[bool] = False  # a row per class also when there are two
-    tasked: ClassVar[bool] = False  # whether every row belongs to one of several tasks
-    model_class: ClassVar[Any] = Model
-    nonnegative: ClassVar[bool] = False  # whether features below 0 are refused
-    oriented: ClassVar[bool] = False  # whether it matters which of two classes is the positive one
-    grows: ClassVar[bool] = False  # whether memory grows with the updates, and not with the features alone
-    merges: ClassVar[str] = "approximate"  # "exact", "approximate" or "none"
-    bound: ClassVar[Any] = None  # the theorem, a Bound
-    overrides: ClassVar[dict[str, Any]] = {}  # other defaults for options; None in a value's place is a default too
-    without: ClassVar[tuple[str, ...]] = ()  # options that have no meaning for it
-    tags: ClassVar[dict[str, dict[str, Any]]] = {}  # scikit-learn's tags where the theory restricts the input
+    algorithm: ClassVar[Algorithm]  # what the class declares, apart from its task
     task: ClassVar[str] = ""
+    model_class: ClassVar[Any] = Model
+    tasked: ClassVar[bool] = False  # whether every row belongs to one of several tasks
+    types: ClassVar[dict[str, Any]] = {}  # of parameters of an algorithm of another task, where this one has its own
+    overrides: ClassVar[dict[str, Any]] = {}  # other defaults for parameters and options; None in a value's place is a default too
+    tags: ClassVar[dict[str, dict[str, Any]]] = {}  # scikit-learn's tags where the theory restricts the input
 
     # ---- filled in by the class machinery ----------------------------------------------------------------------------
     options: ClassVar[dict[str, Any]] = {
@@ -99,6 +77,7 @@ class Learner(Supports):
         "hash_bits": None,
         "dtype": "float64",
     }
+    parameters: ClassVar[Parameters]
     defaults: ClassVar[dict[str, Any]] = {}
     # Options that `get_params` names only once they are set. scikit-learn holds every estimator that names a class_weight to a test
     # that takes a thousand passes over unscaled rows; learners of one pass cannot promise what it asks for.
@@ -111,23 +90,20 @@ class Learner(Supports):
 
         def __getattr__(self, name: str) -> Any: ...  # the parameters
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Register an algorithm, with an __init__ that takes its parameters and the options that apply."""
+    def __init_subclass__(cls, algorithm: Any = None, **kwargs: Any) -> None:
+        """Register a learner, with an __init__ that takes its parameters and the options that apply.
+
+        `algorithm` is another learner's: what its class declares holds here too, unless the body says otherwise.
+        """
         super().__init_subclass__(**kwargs)
-        for text in TEXTS:
-            if inspect.isfunction(cls.__dict__.get(text)):
-                setattr(cls, text, staticmethod(cls.__dict__[text]))
-        if cls.__dict__.get("share") is not None:
-            strict(cls.share)  # its sums are over classes
+        declare(cls, algorithm)
         if "name" not in cls.__dict__:
             return
-        needs = needs_of(cls.State) if hasattr(cls, "State") else [None]
-        options = {**cls.options, **cls.overrides}
-        plain = isinstance(needs[0], Need) and needs[0].what in ("vector", "scale")
-        able = hasattr(cls, "State") and kernelizable(cls.State)
-        kernels = ("kernel", "budget") if not able else ("budget",) if cls.policy is not None else ()
-        without = {*cls.without, *(() if plain else ("average",)), *kernels}
-        cls.defaults = {**public(cls.Params), **{k: v for k, v in options.items() if k not in without}}
+        cls.parameters = Parameters(cls.Params, cls.types if algorithm is not None else {}, cls.overrides)
+        own = cls.parameters.defaults
+        without = cls._unfit()
+        options = {**cls.options, **{k: v for k, v in cls.overrides.items() if k not in own}}
+        cls.defaults = {**own, **{k: v for k, v in options.items() if k not in without}}
         key = inspect.Parameter
         given = [key(k, key.KEYWORD_ONLY, default=v) for k, v in cls.defaults.items()]
         cls.__signature__ = inspect.Signature(given)  # type: ignore[attr-defined]
@@ -149,6 +125,15 @@ class Learner(Supports):
         __init__.__signature__ = inspect.Signature([self, *seen])  # type: ignore[attr-defined]
         cls.__init__ = __init__  # type: ignore[method-assign]
         (APART if cls.tasked else REGISTRY)[cls.name] = cls
+
+    @classmethod
+    def _unfit(cls) -> set[str]:
+        """Return the options that have no meaning for the algorithm."""
+        need = needs_of(cls.State)[0] if cls.State is not None else None
+        plain = isinstance(need, Need) and need.what in ("vector", "scale")
+        able = cls.State is not None and kernelizable(cls.State)
+        kernels = ("kernel", "budget") if not able else ("budget",) if cls.policy is not None else ()
+        return {*cls.without, *(() if plain else ("average",)), *kernels}
 
     # ---- input -------------------------------------------------------------------------------------------------------
     def _named(self, X: Any) -> bool:
@@ -491,19 +476,6 @@ class Learner(Supports):
             return w, np.zeros(len(w))
         j = m.features.constant
         return np.delete(w, j, axis=1), w[:, j].copy()
-
-    @classmethod
-    def primal(cls, s: Any, p: Any) -> np.ndarray:
-        """Return the weights of a state as one flat vector, feature by feature."""
-        w = s[0]
-        if isinstance(w, np.ndarray):
-            return w
-        if isinstance(w, Expansion):
-            raise AttributeError("coef_: the weights are in the space of the kernel; see support_vectors_ and dual_coef_")
-        if not hasattr(w, "primal"):
-            raise AttributeError(f"coef_: {cls.__name__} does not answer with one weight vector")
-        found: np.ndarray = w.primal()
-        return found
 
     @classmethod
     def costs(cls, given: Mapping[str, Any], labels: Labels) -> Any:

@@ -17,7 +17,7 @@ from .expansion import Expansion
 from .features import Features
 from .inputs import FLOATS, Rows
 from .labels import Labels
-from .params import check_options, depends_on_width, resolve
+from .params import check_options, depends_on_width
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
 from .sparse import Spared
 from .state import COUNT, Slot, leaves, settle, slots, tmap
@@ -47,6 +47,7 @@ class Model:
 
     def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:
         self.learner = type(learner)
+        self.algorithm = learner.algorithm
         self.given = learner.get_params()
         self.features = features
         self.labels = labels
@@ -54,7 +55,7 @@ class Model:
         if self.dtype not in FLOATS:
             raise ValueError(f"dtype must be 'float64' or 'float32', got {self.given['dtype']!r}")
         check_options(self.given)
-        self.params = resolve(self.learner.Params, self.given, features.size)
+        self.params = self.learner.parameters.resolve(self.given, features.size)
         self.sparse = sparse  # whether the first rows were: what is kept of rows then is kept as non-zeros
         self.spec = self.described(self.given, self.params)
         self.filled = depends_on_width(self.params)
@@ -69,8 +70,8 @@ class Model:
                 raise ValueError(f"{name} keeps dense rows: in bytes it needs a fixed number of features; give {name}(B=...)")
         self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
         self.relabel()
-        if self.learner.start is not None:
-            self.learner.start(self.state, self.params)
+        if self.algorithm.start is not None:
+            self.algorithm.start(self.state, self.params)
         self.ready = 0
         self.join()
         self.refresh()
@@ -78,7 +79,7 @@ class Model:
     def described(self, given: dict[str, Any], params: Any, more: int = 0) -> Any:
         """Return the description of the state under these parameters, with so many labels more."""
         labels = 0 if self.labels is None else len(self.labels)
-        return described(self.learner, given, params, self.sparse, self.features.size, labels + more)
+        return described(self.algorithm, given, params, self.sparse, self.features.size, labels + more)
 
     # ---- sizes -------------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
@@ -114,22 +115,22 @@ class Model:
             self.resize(feature=max(size, 2 * self.dims["feature"]))
         self.join()
         if self.filled:
-            self.params = resolve(self.learner.Params, self.given, size)
+            self.params = self.learner.parameters.resolve(self.given, size)
             self.refresh()
 
     def join(self) -> None:
         """Let the learner arrange features that have come; without such a wish there is room for as many as fit."""
-        if self.learner.arrange is None:
+        if self.algorithm.arrange is None:
             self.ready = self.dims["feature"]
         elif self.features.size > self.ready:
-            self.learner.arrange(self, self.ready)
+            self.algorithm.arrange(self, self.ready)
             self.ready = self.features.size
 
     def forget(self) -> None:
         """Begin anew with the features, labels and counts there are."""
         self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
-        if self.learner.start is not None:
-            self.learner.start(self.state, self.params)
+        if self.algorithm.start is not None:
+            self.algorithm.start(self.state, self.params)
         self.ready = 0
         self.join()
         self.refresh()
@@ -143,7 +144,7 @@ class Model:
     def retune(self, given: dict[str, Any]) -> None:
         """Take new parameters for what is still to come."""
         check_options(given)
-        params = resolve(self.learner.Params, given, self.features.size)
+        params = self.learner.parameters.resolve(given, self.features.size)
         spec = self.described(given, params)
         fixed = ("classes", "dtype", "fit_intercept", "groups", "hash_bits", "kernel", "budget")
         kinds = repr if self.given.get("kernel") is not None else slots  # sizes and kernels are part of what an expansion is
@@ -168,7 +169,7 @@ class Model:
             self.tally[TIE] = labels.tie
             if labels.declared:
                 self.tally[SEEN] = 3
-        if self.many or len(labels) > 2 or self.learner.by_rows or self.given.get("cost") is not None:
+        if self.many or len(labels) > 2 or self.algorithm.by_rows or self.given.get("cost") is not None:
             self.spread()
 
     def spread(self) -> None:
@@ -225,12 +226,12 @@ class Model:
         """Return the drivers for a layout; numba is imported here, at first use."""
         found = self.loops.get((layout, weighted))
         if found is None:
-            cls = self.learner
-            share = cls.share if self.many and cls.share is not None and cls.shares(self.params) else None
+            a = self.algorithm
+            share = a.share if self.many and a.share is not None and a.shares(self.params) else None
             job = Job(
-                cls.name,
-                cls.step,
-                cls.score_row,
+                a.name,
+                a.step,
+                a.score_row,
                 share,
                 self.state,
                 self.params,
@@ -268,7 +269,7 @@ class Model:
             try:
                 self.loop(rows.layout, c is not None).learn(*self.args, *chunk, *weights, y[a:b], self.tally, self.work, out[a:b])
             except Exception as e:
-                raise engine.plainly(e, self.learner.step) from None
+                raise engine.plainly(e, self.algorithm.step) from None
             a = b
         return out
 
@@ -285,7 +286,7 @@ class Model:
         try:
             loop.learn(*self.args, indptr, idx, values, target, self.tally, self.work, out)
         except Exception as e:
-            raise engine.plainly(e, self.learner.step) from None
+            raise engine.plainly(e, self.algorithm.step) from None
         return out[0]
 
     def score(self, rows: Rows) -> np.ndarray:
@@ -363,7 +364,7 @@ class Model:
 
     def weights(self) -> np.ndarray:
         """Return the primal weights, one row per class (or one row), over the coordinates in use."""
-        flat = self.learner.primal(self.state, self.params)
+        flat = (self.algorithm.primal or primal)(self.state, self.params)
         w = flat.reshape(-1, self.dims["class"])[: self.features.size].T.astype(np.float64)
         if self.features.bias and isinstance(self.state[0], Spared):
             w[:, self.features.constant] = self.state[0].constant()
@@ -381,3 +382,16 @@ class Model:
         self.tally = np.array(self.tally)
         self.state = tmap(lambda _, a: np.array(a), self.spec, self.state)  # a memory map is read-only
         self.refresh()
+
+
+def primal(s: Any, p: Any) -> np.ndarray:
+    """Return the weights of a state as one flat vector, feature by feature."""
+    w = s[0]
+    if isinstance(w, np.ndarray):
+        return w
+    if isinstance(w, Expansion):
+        raise AttributeError("coef_: the weights are in the space of the kernel; see support_vectors_ and dual_coef_")
+    if not hasattr(w, "primal"):
+        raise AttributeError("coef_: this learner does not answer with one weight vector")
+    found: np.ndarray = w.primal()
+    return found

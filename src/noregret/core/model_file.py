@@ -19,7 +19,7 @@ import pkgutil
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from .expansion import Expansion
 from .features import Anything, Columns, Features, Hashed, Names, Numbers
 from .labels import Labels
 from .model import Dims
-from .params import Choice, resolve
+from .params import Choice
 from .rounds import SEEN, TIE
 from .sparse import Spared
 from .state import Slot, leaves, tmap
@@ -147,7 +147,7 @@ def library_parts() -> Parts:
 def known_parts(cls: Any) -> Parts:
     """Return the parts a file of this learner may hold, by name: those of noregret.parts and those its Params choose from."""
     found = library_parts()
-    for hint in get_type_hints(cls.Params, include_extras=True).values():
+    for hint in cls.parameters.types.values():
         for mark in getattr(hint, "__metadata__", ()):
             if isinstance(mark, Choice):
                 found |= {c.__name__: c for c in mark.table.values() if c is not None}
@@ -411,7 +411,7 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     sparse = said.get("sparse", False)
     expect(type(sparse) is bool, "whether the first rows were sparse", sparse)
     known = 0 if labels is None else len(labels)
-    spec = described(cls, given, resolve(cls.Params, given, features.size), sparse, features.size, known)
+    spec = described(cls.algorithm, given, cls.parameters.resolve(given, features.size), sparse, features.size, known)
     slots = {f"state.{at}": slot for at, slot, _ in leaves(spec, spec) if not slot.scratch}
     places = {f"state.{k[3:]}": tensors.pop(k) for k in list(tensors) if k.startswith("at.")}
     expect(slots.keys() == tensors.keys() >= places.keys(), f"the tensors {sorted(slots)}", sorted(tensors))

@@ -70,6 +70,13 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Fixed:
+    """A parameter that is one certain part: its fields are parameters, and the part itself is not."""
+
+    part: Any
+
+
+@dataclass(frozen=True)
 class Filled:
     """A parameter the learner fills in: d, the number of coordinates in use."""
 
@@ -112,37 +119,75 @@ def check_options(given: Mapping[str, Any]) -> None:
         raise ValueError(f"seed must be a whole number of at least 0, or None, got {seed!r}")
 
 
-def resolve(Params: Any, given: dict[str, Any], width: int) -> Any:
-    """Return the Params a kernel sees: every number in its range, every choice made. Raises before anything is learned."""
-    hints = get_type_hints(Params, include_extras=True)
-    marks = {f: getattr(hints[f], "__metadata__", (None,))[0] for f in Params._fields}
-    values: dict[str, Any] = {}
-    for f, mark in marks.items():
-        if isinstance(mark, Filled):
-            values[f] = float(width)
-        elif isinstance(mark, Range):
-            values[f] = 0.0 if given[f] is None and None in hints[f].__metadata__ else mark.check(f, given[f])
-        elif not isinstance(mark, (Choice, Derived)):
-            values[f] = switched(f, given[f])
-    for f, mark in marks.items():
-        if isinstance(mark, Derived):
-            values[f] = mark.formula(values)
-    for f, mark in marks.items():
-        if isinstance(mark, Choice):
-            values[f] = mark.check(f, given[f], {**given, **values, "d": float(width)})
-    params = Params(**values)
-    if hasattr(params, "check"):
-        params.check()
-    return params
+class Parameters:
+    """The parameters of a learner: the fields of its Params, some of another type or default, and the fields of their parts.
+
+    A field of a part that has a range and a default, and that the Params do not name, is a parameter as well: `epsilon` is one
+    wherever a loss may be chosen that has it.
+    """
+
+    def __init__(self, Params: Any, types: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+        self.Params = Params
+        hints = get_type_hints(Params, include_extras=True)
+        self.types: dict[str, Any] = {}
+        late: dict[str, Any] = {}
+        self.defaults: dict[str, Any] = {}
+        for f in Params._fields:
+            hint = types.get(f, hints[f])
+            self.types[f] = hint
+            mark = mark_of(hint)
+            if isinstance(mark, Fixed):
+                self._take(ranged(mark.part))
+            elif not isinstance(mark, (Filled, Derived)):
+                self.defaults[f] = Params._field_defaults[f]
+                late |= ranged(*mark.table.values()) if isinstance(mark, Choice) else {}
+        self._take({f: given for f, given in late.items() if f not in Params._fields})
+        self.marks = {f: mark_of(hint) for f, hint in self.types.items()}
+        self.defaults |= {f: v for f, v in defaults.items() if f in self.defaults}
+
+    def _take(self, fields: dict[str, tuple[Any, Any]]) -> None:
+        for f, (hint, default) in fields.items():
+            self.types[f], self.defaults[f] = hint, default
+
+    def resolve(self, given: Mapping[str, Any], width: int) -> Any:
+        """Return the Params a kernel sees: every number in its range, every choice made. Raises before anything is learned."""
+        values: dict[str, Any] = {}
+        for f, mark in self.marks.items():
+            if isinstance(mark, Filled):
+                values[f] = float(width)
+            elif isinstance(mark, Range):
+                values[f] = 0.0 if given[f] is None and None in self.types[f].__metadata__ else mark.check(f, given[f])
+            elif not isinstance(mark, (Choice, Derived, Fixed)):
+                values[f] = switched(f, given[f])
+        for f, mark in self.marks.items():
+            if isinstance(mark, Derived):
+                values[f] = mark.formula(values)
+        for f, mark in self.marks.items():
+            known = {**given, **values, "d": float(width)}
+            if isinstance(mark, Choice):
+                values[f] = mark.check(f, given[f], known)
+            elif isinstance(mark, Fixed):
+                values[f] = mark.part(**{field: known[field] for field in mark.part._fields})
+        params = self.Params(**{f: values[f] for f in self.Params._fields})
+        if hasattr(params, "check"):
+            params.check()
+        return params
+
+
+def mark_of(hint: Any) -> Any:
+    """Return what a type says of a parameter."""
+    return getattr(hint, "__metadata__", (None,))[0]
+
+
+def ranged(*parts: Any) -> dict[str, tuple[Any, Any]]:
+    """Return the fields of parts that have a range and a default, with both."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for part in parts:
+        hints = get_type_hints(part, include_extras=True) if hasattr(part, "_fields") else {}
+        found |= {f: (h, part._field_defaults[f]) for f, h in hints.items() if isinstance(mark_of(h), Range)}
+    return found
 
 
 def depends_on_width(params: Any) -> bool:
     """Return whether d is part of the formulas: of the step, or of one of its parts."""
     return any("d" in getattr(node, "_fields", ()) for node in (params, *params))
-
-
-def public(Params: Any) -> dict[str, Any]:
-    """Return the parameters a user may set, with their defaults."""
-    hints = get_type_hints(Params, include_extras=True)
-    filled = {f for f in Params._fields if isinstance(getattr(hints[f], "__metadata__", (None,))[0], (Filled, Derived))}
-    return {f: Params._field_defaults[f] for f in Params._fields if f not in filled}

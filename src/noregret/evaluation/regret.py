@@ -14,7 +14,6 @@ import numpy as np
 
 from ..core.bounds import Comparison, Running, scores
 from ..core.learner import Learner
-from ..core.params import resolve
 from ..parts.losses import CLASSIFICATION, REGRESSION
 from ..parts.projections import L1Ball, L2Ball
 from .comparator import Best, Problem, Watch, best_of_many, losses
@@ -225,7 +224,7 @@ def report(
     measured = regrets if measures == "regret" else [float(v) for v in counts[measures]] if measures in counts else None
     bounds: list[float | None] = [None] * len(comparisons)
     if why is None:
-        params = resolve(learner.Params, learner.get_params(), best.u.shape[1])
+        params = learner.parameters.resolve(learner.get_params(), best.u.shape[1])
         bounds = [_finite(learner.bound.value(t, params)) for t in comparisons]
         if bounds[-1] is None:
             general = CONDITIONS.get(learner.name.removesuffix("_regressor"), "its conditions do not hold on this stream")

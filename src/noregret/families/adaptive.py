@@ -24,7 +24,6 @@ from ..parts.losses import (
     Exponential,
     Hinge,
     Log,
-    RealLoss,
     Square,
     SquaredEpsilonInsensitive,
     SquaredHinge,
@@ -123,15 +122,6 @@ class Params(NamedTuple):
     loss: ClassLoss = "log"
     eta: Positive = 0.5
     delta: NonNegative = 1e-8
-
-
-class RealParams(NamedTuple):
-    """AdaGrad for real targets."""
-
-    loss: RealLoss = "square"
-    eta: Positive = 0.5
-    delta: NonNegative = 1e-8
-    epsilon: NonNegative = 0.1
 
 
 class State(NamedTuple):
@@ -259,14 +249,6 @@ class NagParams(NamedTuple):
 
     loss: Flowing = "square"
     eta: Positive = 0.5
-
-
-class RealNagParams(NamedTuple):
-    """NAG for real targets."""
-
-    loss: RealLoss = "square"
-    eta: Positive = 0.5
-    epsilon: NonNegative = 0.1
 
 
 class Gauge(NamedTuple):
@@ -417,7 +399,7 @@ class AdaGrad(Classifier):
     share, shares = adagrad_softmax, is_log
 
 
-class AdaGradRegressor(Regressor):
+class AdaGradRegressor(Regressor, algorithm=AdaGrad):
     """AdaGrad for real targets: a step eta/sqrt(n_j) for each coordinate, n_j the sum of its squared gradients.
 
     Parameters: `loss`: "square" ((f - y)^2, without 1/2), "absolute", "epsilon_insensitive", "squared_epsilon_insensitive" with
@@ -432,8 +414,7 @@ class AdaGradRegressor(Regressor):
     """
 
     name = "adagrad_regressor"
-    cite = "duchi2011"
-    State, Params, step = State, RealParams, adagrad
+    overrides = {"loss": "square"}
 
 
 class NAG(Classifier):
@@ -465,7 +446,7 @@ class NAG(Classifier):
     without = ("average",)
 
 
-class NAGRegressor(Regressor):
+class NAGRegressor(Regressor, algorithm=NAG):
     """Normalised adaptive gradient for real targets: no column's unit matters, and no step passes its target.
 
     Predictions are kept within the range of 0 and the targets seen before.
@@ -481,6 +462,5 @@ class NAGRegressor(Regressor):
     """
 
     name = "nag_regressor"
-    cite = "ross2013"
-    State, Params, step, score_row = RealNagState, RealNagParams, nag, nag_score
-    without = ("average",)
+    overrides = {"loss": "square"}
+    State = RealNagState

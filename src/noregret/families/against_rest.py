@@ -207,6 +207,7 @@ class SOP(SecondOrder):
     name = "sop"
     cite = "cesabianchi2005"
     State, Params, step = State, SopParams, sop
+    takes_cost = True
     share, score_row = against_rest(sop_at), sop_score
     without = ("average", "margin")
     bound = Bound("Cesa-Bianchi, Conconi, Gentile 2005", "mistakes", sop_bound)
@@ -233,6 +234,7 @@ class NAROW(SecondOrder):
     name = "narow"
     cite = "orabona2010"
     State, Params, step = State, NarowParams, narow
+    takes_cost = True
     share, score_row = against_rest(narow_at), narow_score
 
 
@@ -258,5 +260,6 @@ class IELLIP(SecondOrder):
     name = "iellip"
     cite = "yang2009"
     State, Params, step = Timed, IellipParams, iellip
+    takes_cost = True
     share = against_rest(iellip_at)
     without = ("average", "class_weight")

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 from ..core.examples import Pair, Weighted, importance
 from ..core.expansion import aim
 from ..core.gram import project_row, residual
-from ..core.params import NonNegative, Positive, Range, Share
+from ..core.params import Fixed, NonNegative, Positive, Range, Share
 from ..core.state import Count, Scalable, Weights
 from ..core.weights import add, dot, norm2, null
 from ..core.words import word
@@ -28,7 +28,8 @@ from ..parts.budgets import (
     Stop,
 )
 from ..tasks.classification import Classifier
-from .passive_aggressive import capped, classify, tau
+from .passive_aggressive import Capped, Margin
+from .passive_aggressive import step as stay
 from .perceptron import Schedule, Update, share, shares_mistakes
 from .perceptron import step as err
 
@@ -84,11 +85,9 @@ class ProjectronPPParams(NamedTuple):
 class BPAParams(NamedTuple):
     """Budgeted PA-I."""
 
-    C: Positive = 1.0
+    slack: Annotated[Any, Fixed(Capped)]
+    loss: Margin
     B: Budget = 100
-
-
-tau.on(BPAParams)(capped)
 
 
 class State(NamedTuple):
@@ -348,7 +347,8 @@ class BPAS(OnBudget):
 
     name = "bpa_s"
     cite = "wang2010"
-    State, Params, step = Weighing, BPAParams, classify
+    State, Params, step = Weighing, BPAParams, stay
+    takes_cost = True
     policy = lambda p, given: Replace(p.B)  # noqa: E731
 
 
@@ -368,7 +368,8 @@ class BPANN(OnBudget):
 
     name = "bpa_nn"
     cite = "wang2010"
-    State, Params, step = Weighing, BPAParams, classify
+    State, Params, step = Weighing, BPAParams, stay
+    takes_cost = True
     policy = lambda p, given: ReplaceNearest(p.B)  # noqa: E731
 
 
@@ -386,5 +387,6 @@ class BPAP(OnBudget):
 
     name = "bpa_p"
     cite = "wang2010"
-    State, Params, step = Weighing, BPAParams, classify
+    State, Params, step = Weighing, BPAParams, stay
+    takes_cost = True
     policy = lambda p, given: ProjectRemoved(p.B)  # noqa: E731

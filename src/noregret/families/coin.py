@@ -11,10 +11,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ..core.examples import Whole, importance
-from ..core.params import Choice, NonNegative, Positive, Switch
+from ..core.params import Choice, Positive, Switch
 from ..core.state import Number, Slot
 from ..core.weights import null
-from ..parts.losses import RealLoss, steep
+from ..parts.losses import steep
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 from .adaptive import LABELS, Total, each, limit, take_in, touch, widen, within
@@ -63,16 +63,6 @@ class CoinParams(NamedTuple):
     capital: Positive = 4.0
     lipschitz: Positive = 1.0
     normalize: Switch = True
-
-
-class RealCoinParams(NamedTuple):
-    """Coin betting for real targets."""
-
-    loss: RealLoss = "square"
-    capital: Positive = 4.0
-    lipschitz: Positive = 1.0
-    normalize: Switch = True
-    epsilon: NonNegative = 0.1
 
 
 class Stake(NamedTuple):
@@ -139,19 +129,15 @@ def coin(s, x, y, p):
     return f, g != 0.0
 
 
-class Coins:
-    """What the two coin bettors share: how to read the weights."""
-
-    @classmethod
-    def primal(cls, s: Any, p: Any) -> np.ndarray:
-        """Return the weights for features no larger than those seen."""
-        most = (s.L * s.M).astype(np.float64)
-        safe = np.where(most > 0.0, most, 1.0)
-        w: np.ndarray = np.where(most > 0.0, s.theta / (safe + s.G) * ((p.capital + s.R) / safe), 0.0)
-        return w / bettors(s, p)
+def coin_weights(s: Any, p: Any) -> np.ndarray:
+    """Return the weights for features no larger than those seen."""
+    most = (s.L * s.M).astype(np.float64)
+    safe = np.where(most > 0.0, most, 1.0)
+    w: np.ndarray = np.where(most > 0.0, s.theta / (safe + s.G) * ((p.capital + s.R) / safe), 0.0)
+    return w / bettors(s, p)
 
 
-class Coin(Coins, Classifier):
+class Coin(Classifier):
     """Coin betting: no learning rate. Each coordinate bets a share of its capital on the sign of its next gradient.
 
     w_j = theta_j/(L_j M_j + G_j) (capital + R_j)/(L_j M_j): the bet is the share of gradients that agreed so far (theta_j their
@@ -175,11 +161,11 @@ class Coin(Coins, Classifier):
 
     name = "coin"
     cite = "orabona2016"
-    State, Params, step, score_row = CoinState, CoinParams, coin, coin_score
+    State, Params, step, score_row, primal = CoinState, CoinParams, coin, coin_score, coin_weights
     merges = "none"
 
 
-class CoinRegressor(Coins, Regressor):
+class CoinRegressor(Regressor, algorithm=Coin):
     """Coin betting for real targets: no learning rate.
 
     Predictions are kept within the range of 0 and the targets seen before.
@@ -195,6 +181,5 @@ class CoinRegressor(Coins, Regressor):
     """
 
     name = "coin_regressor"
-    cite = "orabona2016"
-    State, Params, step, score_row = RealCoinState, RealCoinParams, coin, coin_score
-    merges = "none"
+    overrides = {"loss": "square"}
+    State = RealCoinState

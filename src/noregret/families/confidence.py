@@ -15,9 +15,8 @@ rare.) The rival is the class that lacks most of its margin. A cost of 0 asks AR
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from statistics import NormalDist
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -25,9 +24,8 @@ from numpy import ndarray
 from ..core.bounds import Bound, Comparison
 from ..core.covariance import Dropped, Full, Herded, Inverse, absorb, least, margin
 from ..core.examples import Pair, importance, required
-from ..core.labels import Labels
 from ..core.params import Choice, Derived, Positive, Range
-from ..core.rounds import MaxLoss, furthest, rival
+from ..core.rounds import furthest, rival
 from ..core.state import Covariance, Weights
 from ..core.words import word
 from ..tasks.confidence import SecondOrder
@@ -320,6 +318,7 @@ class AROW(SecondOrder):
     name = "arow"
     cite = "crammer2009arow"
     State, Params, step = State, ArowParams, arow
+    takes_cost = True
     bound = Bound("Crammer, Kulesza, Dredze 2009", "updates", arow_bound)
 
 
@@ -342,21 +341,10 @@ class NHERD(SecondOrder):
     name = "nherd"
     cite = "crammer2010"
     State, Params, step = State, NherdParams, nherd
+    takes_cost = True
 
 
-class Confident(SecondOrder):
-    """Learners that count margins in deviations or variances, and the margins of costs too."""
-
-    counted: ClassVar[Any] = InDeviations
-
-    @classmethod
-    def costs(cls, given: Mapping[str, Any], labels: Labels) -> Any:
-        """Return how rivals are chosen: by the largest loss in the learner's own unit of margin, or by prediction."""
-        found = super().costs(given, labels)
-        return cls.counted(found.M) if isinstance(found, MaxLoss) else found
-
-
-class CW(Confident):
+class CW(SecondOrder):
     """Confidence-weighted learning: every example must be right with probability eta; standard deviation form.
 
     While m < phi sqrt(v), with phi the eta-quantile of the normal distribution: the smallest change of the Gaussian (in relative
@@ -379,10 +367,11 @@ class CW(Confident):
     name = "cw"
     cite = "crammer2008"
     State, Params, step = State, CwParams, cw
+    takes_cost, priced = True, InDeviations
     without = ("average", "class_weight")
 
 
-class CWVar(Confident):
+class CWVar(SecondOrder):
     """Confidence-weighted learning, variance form: the margin must be phi times its variance.
 
     While m < phi v: the smallest change for which m = phi v; kappa = 2 alpha phi.
@@ -399,12 +388,12 @@ class CWVar(Confident):
 
     name = "cw_var"
     cite = "dredze2008"
-    counted = InVariances
     State, Params, step = State, CwParams, cw_var
+    takes_cost, priced = True, InVariances
     without = ("average", "class_weight")
 
 
-class SCW1(Confident):
+class SCW1(SecondOrder):
     """Soft confidence-weighted learning, SCW-I: the step of CW, at most C.
 
     While m < phi sqrt(v): alpha = min(C, that of CW).
@@ -422,9 +411,10 @@ class SCW1(Confident):
     name = "scw1"
     cite = "wang2012"
     State, Params, step = State, Scw1Params, scw1
+    takes_cost, priced = True, InDeviations
 
 
-class SCW2(Confident):
+class SCW2(SecondOrder):
     """Soft confidence-weighted learning, SCW-II: the confidence loss squared.
 
     While m < phi sqrt(v): the minimum of relative entropy + C [phi sqrt(v) - m]_+^2, in closed form.
@@ -441,3 +431,4 @@ class SCW2(Confident):
     name = "scw2"
     cite = "wang2012"
     State, Params, step = State, Scw2Params, scw2
+    takes_cost, priced = True, InDeviations

@@ -21,7 +21,7 @@ from ..core.params import NonNegative, Positive
 from ..core.sparse import Adapted, AdaptedAverages, Averages, Linear, Proximal, Quadratic, Spared, shrink
 from ..core.state import AGE, Own, Slot, made
 from ..core.weights import add, dot, null, spread
-from ..parts.losses import RealLoss, softmax_slopes, steep
+from ..parts.losses import softmax_slopes, steep
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 from ..tasks.thin import Thin
@@ -107,25 +107,6 @@ class RdaParams(NamedTuple):
         refuse_flat(self)
 
 
-class RealRdaParams(NamedTuple):
-    """RDA for real targets."""
-
-    loss: RealLoss = "square"
-    lambda_: NonNegative = 1e-4
-    gamma: NonNegative = 5.0
-    rho: NonNegative = 0.0
-    sigma: NonNegative = 0.0
-    epsilon: NonNegative = 0.1
-
-    def weights(self) -> Any:
-        """Return the kind of weights."""
-        return averages(self)
-
-    def check(self) -> None:
-        """Refuse a problem without a curve."""
-        refuse_flat(self)
-
-
 class FtrlParams(NamedTuple):
     """FTRL-proximal."""
 
@@ -134,21 +115,6 @@ class FtrlParams(NamedTuple):
     beta: NonNegative = 1.0
     lambda1: NonNegative = 1.0
     lambda2: NonNegative = 0.0
-
-    def weights(self) -> Any:
-        """Return the kind of weights."""
-        return proximal(self)
-
-
-class RealFtrlParams(NamedTuple):
-    """FTRL-proximal for real targets."""
-
-    loss: RealLoss = "square"
-    alpha: Positive = 0.1
-    beta: NonNegative = 1.0
-    lambda1: NonNegative = 1.0
-    lambda2: NonNegative = 0.0
-    epsilon: NonNegative = 0.1
 
     def weights(self) -> Any:
         """Return the kind of weights."""
@@ -169,21 +135,6 @@ class AdaFobosParams(NamedTuple):
         return adapted(self)
 
 
-class RealAdaFobosParams(NamedTuple):
-    """AdaGrad-FOBOS for real targets."""
-
-    loss: RealLoss = "square"
-    lambda_: NonNegative = 1e-4
-    l2: NonNegative = 0.0
-    eta: Positive = 0.1
-    delta: NonNegative = 1e-8
-    epsilon: NonNegative = 0.1
-
-    def weights(self) -> Any:
-        """Return the kind of weights."""
-        return adapted(self)
-
-
 class AdaRdaParams(NamedTuple):
     """AdaGrad-RDA."""
 
@@ -198,21 +149,6 @@ class AdaRdaParams(NamedTuple):
         return adapted_averages(self)
 
 
-class RealAdaRdaParams(NamedTuple):
-    """AdaGrad-RDA for real targets."""
-
-    loss: RealLoss = "square"
-    lambda_: NonNegative = 1e-4
-    l2: NonNegative = 0.0
-    eta: Positive = 0.1
-    delta: NonNegative = 1.0
-    epsilon: NonNegative = 0.1
-
-    def weights(self) -> Any:
-        """Return the kind of weights."""
-        return adapted_averages(self)
-
-
 class GroupParams(NamedTuple):
     """Group lasso."""
 
@@ -221,21 +157,6 @@ class GroupParams(NamedTuple):
     gamma: Positive = 1.0
     rho: NonNegative = 0.0
     r: NonNegative = 0.0
-
-    def weights(self) -> Any:
-        """Return the kind of weights."""
-        return grouped(self)
-
-
-class RealGroupParams(NamedTuple):
-    """Group lasso for real targets."""
-
-    loss: RealLoss = "square"
-    lambda_: NonNegative = 1e-4
-    gamma: Positive = 5.0
-    rho: NonNegative = 0.0
-    r: NonNegative = 0.0
-    epsilon: NonNegative = 0.1
 
     def weights(self) -> Any:
         """Return the kind of weights."""
@@ -321,7 +242,7 @@ class RDA(Thin, Classifier):
     bound = Bound("Xiao 2010, corollary 2", "regret", rda_bound)
 
 
-class RDARegressor(Thin, Regressor):
+class RDARegressor(Thin, Regressor, algorithm=RDA):
     """Regularised dual averaging for real targets: weights from the mean of all gradients, 0 where it is within lambda of 0.
 
     Parameters: `loss`: "square" ((f - y)^2, without 1/2), "absolute", "epsilon_insensitive", "squared_epsilon_insensitive" with
@@ -335,9 +256,7 @@ class RDARegressor(Thin, Regressor):
     """
 
     name = "rda_regressor"
-    cite = "xiao2010"
-    State, Params, step = State, RealRdaParams, collect
-    bound = Bound("Xiao 2010, corollary 2", "regret", rda_bound)
+    overrides = {"loss": "square", "gamma": 5.0}
 
 
 class FTRL(Thin, Classifier):
@@ -364,7 +283,7 @@ class FTRL(Thin, Classifier):
     share, shares = collect_softmax, is_log
 
 
-class FTRLRegressor(Thin, Regressor):
+class FTRLRegressor(Thin, Regressor, algorithm=FTRL):
     """FTRL-proximal for real targets: the zeros of dual averaging with the accuracy of AdaGrad.
 
     Parameters: `loss` and `epsilon` as in RDARegressor, the others as in FTRL.
@@ -377,8 +296,7 @@ class FTRLRegressor(Thin, Regressor):
     """
 
     name = "ftrl_regressor"
-    cite = "mcmahan2013"
-    State, Params, step = State, RealFtrlParams, collect
+    overrides = {"loss": "square"}
     # scikit-learn's check sets every alpha to 0.01, which it takes for a penalty: here it is the step size
     tags: ClassVar[dict[str, dict[str, Any]]] = {"regressor": {"poor_score": True}}
 
@@ -407,7 +325,7 @@ class AdaGradFOBOS(Thin, Classifier):
     share, shares = collect_softmax, is_log
 
 
-class AdaGradFOBOSRegressor(Thin, Regressor):
+class AdaGradFOBOSRegressor(Thin, Regressor, algorithm=AdaGradFOBOS):
     """AdaGrad with forward-backward splitting for real targets.
 
     Parameters: `loss` and `epsilon` as in RDARegressor, the others as in AdaGradFOBOS. Pitfall: steps forget the unit of y, no
@@ -421,8 +339,7 @@ class AdaGradFOBOSRegressor(Thin, Regressor):
     """
 
     name = "adagrad_fobos_regressor"
-    cite = "duchi2011"
-    State, Params, step = State, RealAdaFobosParams, collect
+    overrides = {"loss": "square"}
 
 
 class AdaGradRDA(Thin, Classifier):
@@ -449,7 +366,7 @@ class AdaGradRDA(Thin, Classifier):
     share, shares = collect_softmax, is_log
 
 
-class AdaGradRDARegressor(Thin, Regressor):
+class AdaGradRDARegressor(Thin, Regressor, algorithm=AdaGradRDA):
     """AdaGrad with dual averaging for real targets.
 
     Parameters: `loss` and `epsilon` as in RDARegressor, the others as in AdaGradRDA.
@@ -462,8 +379,7 @@ class AdaGradRDARegressor(Thin, Regressor):
     """
 
     name = "adagrad_rda_regressor"
-    cite = "duchi2011"
-    State, Params, step = State, RealAdaRdaParams, collect
+    overrides = {"loss": "square"}
 
 
 class GroupLasso(Thin, Classifier):
@@ -494,7 +410,7 @@ class GroupLasso(Thin, Classifier):
     options: ClassVar[dict[str, Any]] = {"groups": None, **Classifier.options}
 
 
-class GroupLassoRegressor(Thin, Regressor):
+class GroupLassoRegressor(Thin, Regressor, algorithm=GroupLasso):
     """Online group lasso for real targets: dual averaging in which the weights of a group of features vanish together.
 
     Parameters: `loss` and `epsilon` as in RDARegressor, the others as in GroupLasso.
@@ -508,6 +424,5 @@ class GroupLassoRegressor(Thin, Regressor):
     """
 
     name = "group_lasso_regressor"
-    cite = "yang2010"
-    State, Params, step, arrange = State, RealGroupParams, collect, arrange
+    overrides = {"loss": "square", "gamma": 5.0}
     options: ClassVar[dict[str, Any]] = {"groups": None, **Regressor.options}

@@ -21,7 +21,6 @@ from ..parts.losses import (
     ClassLoss,
     Exponential,
     Log,
-    RealLoss,
     Square,
     SquaredEpsilonInsensitive,
     SquaredHinge,
@@ -49,22 +48,6 @@ class Params(NamedTuple):
         refuse_overshoot(self.eta, self.l2)
 
 
-class RealParams(NamedTuple):
-    """OGD for real targets."""
-
-    loss: RealLoss = "square"
-    eta: Positive = 0.1
-    rate: Rate = "inv_sqrt"
-    l2: NonNegative = 0.0
-    projection: Region = None
-    radius: Positive = 1.0
-    epsilon: NonNegative = 0.1
-
-    def check(self) -> None:
-        """Refuse a decay that would turn the weights over."""
-        refuse_overshoot(self.eta, self.l2)
-
-
 class MirrorParams(NamedTuple):
     """Mirror descent."""
 
@@ -72,16 +55,6 @@ class MirrorParams(NamedTuple):
     p: Exponent = 2.0
     eta: Positive = 0.1
     rate: Rate = "constant"
-
-
-class RealMirrorParams(NamedTuple):
-    """Mirror descent for real targets."""
-
-    loss: RealLoss = "square"
-    p: Exponent = 2.0
-    eta: Positive = 0.01
-    rate: Rate = "constant"
-    epsilon: NonNegative = 0.1
 
 
 class State(NamedTuple):
@@ -119,7 +92,6 @@ def _(p, w, eta):
     pass
 
 
-@decay.on(RealParams)
 @decay.on(Params)
 def shrink(p, w, eta):
     """OGD has a decay."""
@@ -132,7 +104,6 @@ def _(p, w, moved, x):
     pass
 
 
-@confine.on(RealParams)
 @confine.on(Params)
 def keep_inside(p, w, moved, x):
     """OGD has a region."""
@@ -233,7 +204,7 @@ class OGD(Classifier):
     bound = Bound("Zinkevich 2003, theorem 1", "regret", ogd_bound)
 
 
-class OGDRegressor(Regressor):
+class OGDRegressor(Regressor, algorithm=OGD):
     """Online (projected) gradient descent for real targets.
 
     Parameters: `loss`: "square" ((f - y)^2, without 1/2), "absolute", "epsilon_insensitive", "squared_epsilon_insensitive" with
@@ -247,9 +218,7 @@ class OGDRegressor(Regressor):
     """
 
     name = "ogd_regressor"
-    cite = "zinkevich2003"
-    State, Params, step, start = State, RealParams, descend, start
-    bound = Bound("Zinkevich 2003, theorem 1", "regret", ogd_bound)
+    overrides = {"loss": "square", "eta": 0.1}
 
 
 class MirrorDescent(Classifier):
@@ -277,7 +246,7 @@ class MirrorDescent(Classifier):
     bound = Bound("Beck, Teboulle 2003, theorem 4.1", "regret", mirror_bound)
 
 
-class MirrorDescentRegressor(Regressor):
+class MirrorDescentRegressor(Regressor, algorithm=MirrorDescent):
     """p-norm mirror descent for real targets: losses as in OGDRegressor, geometry as in MirrorDescent.
 
     Gentile (2003); Beck, Teboulle (2003).
@@ -288,6 +257,4 @@ class MirrorDescentRegressor(Regressor):
     """
 
     name = "mirror_descent_regressor"
-    cite = "gentile2003"
-    State, Params, step = MirrorState, RealMirrorParams, descend
-    bound = Bound("Beck, Teboulle 2003, theorem 4.1", "regret", mirror_bound)
+    overrides = {"loss": "square", "eta": 0.01}

@@ -326,6 +326,11 @@ def first(s, x, p):
     return dot(s.W[0], x)
 
 
+def first_row(s: Any, p: Any) -> np.ndarray:
+    """Return the weights of the first target."""
+    return s.W[0]
+
+
 class RLS(Regressor):
     """Recursive least squares: after every example the weights are those of ridge regression on all of them, exactly.
 
@@ -359,7 +364,7 @@ class RLS(Regressor):
 
     name = "rls"
     cite = "plackett1950"
-    State, Params, step, score_row = State, Params, learn, first
+    State, Params, step, score_row, primal = State, Params, learn, first, first_row
     without: ClassVar[tuple[str, ...]] = ("average",)
     merges = "none"
 
@@ -550,11 +555,6 @@ class RLS(Regressor):
     def noise_(self) -> Any:
         """The variance of the noise: the loss by the examples there are, weighted and discounted."""
         return self.loss_ / self._count()
-
-    @classmethod
-    def primal(cls, s: Any, p: Any) -> np.ndarray:
-        """Return the weights of the first target."""
-        return s.W[0]
 
     @property
     def coef_(self) -> np.ndarray:

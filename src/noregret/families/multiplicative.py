@@ -17,11 +17,11 @@ from ..core.features import Features
 from ..core.inputs import Rows
 from ..core.labels import Labels
 from ..core.model import Model
-from ..core.params import AboveOne, Fraction, NonNegative, Optional, Positive, Switch, Width
+from ..core.params import AboveOne, Fraction, Optional, Positive, Switch, Width
 from ..core.state import Count, Logs, PerClass
 from ..core.weights import null
 from ..core.words import rare, strict, word
-from ..parts.losses import ClassLoss, RealLoss, softmax_slopes, steep
+from ..parts.losses import ClassLoss, softmax_slopes, steep
 from ..parts.rates import Constant, Rate, rate
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
@@ -41,16 +41,6 @@ class Params(NamedTuple):
     d: Width = 0.0
 
 
-class RealParams(NamedTuple):
-    """EG for real targets."""
-
-    loss: RealLoss = "square"
-    eta: Positive = 0.1
-    rate: Rate = "constant"
-    epsilon: NonNegative = 0.1
-    d: Width = 0.0
-
-
 class SignedParams(NamedTuple):
     """EG+-."""
 
@@ -58,17 +48,6 @@ class SignedParams(NamedTuple):
     eta: Positive = 0.1
     U: Positive = 1.0
     rate: Rate = "constant"
-    d: Width = 0.0
-
-
-class RealSignedParams(NamedTuple):
-    """EG+- for real targets."""
-
-    loss: RealLoss = "square"
-    eta: Positive = 0.1
-    U: Positive = 1.0
-    rate: Rate = "constant"
-    epsilon: NonNegative = 0.1
     d: Width = 0.0
 
 
@@ -107,56 +86,48 @@ def force(p):
     """Return the factor of the gradient in the exponent."""
 
 
-@mass.on(RealParams)
 @mass.on(Params)
 def one_sided(p, theta, top):
     """EG: e^theta."""
     return math.exp(theta - top)
 
 
-@mass.on(RealSignedParams)
 @mass.on(SignedParams)
 def two_sided(p, theta, top):
     """EG+-: e^theta + e^-theta, the weights of a coordinate and of its mirror image."""
     return math.exp(theta - top) + math.exp(-theta - top)
 
 
-@size.on(RealParams)
 @size.on(Params)
 def one_log(p, theta):
     """EG: theta."""
     return theta
 
 
-@size.on(RealSignedParams)
 @size.on(SignedParams)
 def larger_log(p, theta):
     """EG+-: theta or -theta."""
     return abs(theta)
 
 
-@weight.on(RealParams)
 @weight.on(Params)
 def simplex_weight(p, theta, top, Z):
     """EG: a share of 1."""
     return math.exp(theta - top) / Z if Z > 0.0 else 1.0 / p.d
 
 
-@weight.on(RealSignedParams)
 @weight.on(SignedParams)
 def signed_weight(p, theta, top, Z):
     """EG+-: the difference of two shares of U."""
     return p.U * (math.exp(theta - top) - math.exp(-theta - top)) / Z if Z > 0.0 else 0.0
 
 
-@force.on(RealParams)
 @force.on(Params)
 def plain_force(p):
     """EG."""
     return 1.0
 
 
-@force.on(RealSignedParams)
 @force.on(SignedParams)
 def scaled_force(p):
     """EG+-."""
@@ -248,27 +219,32 @@ def share(s, f, y, p, tau, x):
     return True
 
 
-class Exponentiated:
-    """What the four learners share: how to read the weights."""
-
-    @classmethod
-    def primal(cls, s: Any, p: Any) -> np.ndarray:
-        """Return the weights, feature by feature."""
-        theta = s.theta.reshape(-1, len(s.Z))[: int(p.d)].astype(np.float64)
-        if not isinstance(p, (SignedParams, RealSignedParams)):
-            up = np.exp(theta - theta.max(0))
-            return (up / up.sum(0)).ravel()
-        top = np.abs(theta).max(0)
-        up, down = np.exp(theta - top), np.exp(-theta - top)
-        return (p.U * (up - down) / (up + down).sum(0)).ravel()
+def eg_weights(s: Any, p: Any) -> np.ndarray:
+    """Return the weights, feature by feature."""
+    theta = s.theta.reshape(-1, len(s.Z))[: int(p.d)].astype(np.float64)
+    if not isinstance(p, SignedParams):
+        up = np.exp(theta - theta.max(0))
+        return (up / up.sum(0)).ravel()
+    top = np.abs(theta).max(0)
+    up, down = np.exp(theta - top), np.exp(-theta - top)
+    return (p.U * (up - down) / (up + down).sum(0)).ravel()
 
 
-def eg_bound(t: Comparison, p: Any) -> float:
+def simplex_bound(t: Comparison, p: Any, rows: int, moved: int) -> float:
     """Return ln d/eta + eta/2 sum |g|_inf^2, once for each row of weights that moves."""
     if isinstance(p.loss, UNBOUNDED) or not isinstance(p.rate, Constant):
         return math.inf
-    rows, moved = (max(t.K, 2), 2.0) if isinstance(p, Params) else (1, 1.0)
     return rows * math.log(t.d) / p.eta + moved * p.eta / 2.0 * t.T * t.R_inf**2
+
+
+def eg_bound(t: Comparison, p: Any) -> float:
+    """Return the bound for classes: a row of weights for each, two of which move."""
+    return simplex_bound(t, p, max(t.K, 2), 2)
+
+
+def eg_real_bound(t: Comparison, p: Any) -> float:
+    """Return the bound for real targets."""
+    return simplex_bound(t, p, 1, 1)
 
 
 def eg_pm_bound(t: Comparison, p: Any) -> float:
@@ -278,7 +254,7 @@ def eg_pm_bound(t: Comparison, p: Any) -> float:
     return math.log(2.0 * t.d) / p.eta + p.eta * p.U**2 / 2.0 * t.T * t.R_inf**2
 
 
-class EG(Exponentiated, Classifier):
+class EG(Classifier):
     """Exponentiated gradient for classes: every class has weights on the simplex (w >= 0, sum 1), moved by exp(-eta g x).
 
     Every class has its row, also when there are two; the loss is that of the margin to the best rival, or softmax ("log").
@@ -300,13 +276,14 @@ class EG(Exponentiated, Classifier):
 
     name = "eg"
     cite = "kivinen1997"
-    State, Params, step, score_row, share, shares = State, Params, step, score, share, is_log
+    State, Params, step, score_row, primal = State, Params, step, score, eg_weights
+    share, shares = share, is_log
     by_rows = True
     tags = {"classifier": {"poor_score": True}}
     bound = Bound("Kivinen, Warmuth 1997, theorem 5.10 (linearised)", "regret", eg_bound)
 
 
-class EGRegressor(Exponentiated, Regressor):
+class EGRegressor(Regressor, algorithm=EG):
     """Exponentiated gradient: weights on the simplex (w >= 0, sum 1), w_j *= exp(-eta g x_j), normalised.
 
     Parameters: `loss`: "square" (without 1/2), "absolute", "epsilon_insensitive", ... with `epsilon`; `eta` > 0, `rate`. Pitfalls
@@ -322,13 +299,13 @@ class EGRegressor(Exponentiated, Regressor):
     """
 
     name = "eg_regressor"
-    cite = "kivinen1997"
-    State, Params, step, score_row = State, RealParams, step, score
+    overrides = {"loss": "square"}
     tags = {"regressor": {"poor_score": True}}
-    bound = Bound("Kivinen, Warmuth 1997, theorem 5.10 (linearised)", "regret", eg_bound)
+    by_rows = False
+    bound = Bound("Kivinen, Warmuth 1997, theorem 5.10 (linearised)", "regret", eg_real_bound)
 
 
-class EGpm(Exponentiated, Classifier):
+class EGpm(Classifier):
     """EG+-: exponentiated gradient with signed weights, |w|_1 <= U, as the difference of two positive vectors of total mass U.
 
     w+_j *= exp(-eta U g x_j), w-_j *= exp(eta U g x_j), normalised together. Strong when few of many dense features matter.
@@ -347,12 +324,13 @@ class EGpm(Exponentiated, Classifier):
 
     name = "eg_pm"
     cite = "kivinen1997"
-    State, Params, step, score_row, share, shares = State, SignedParams, step, score, share, is_log
+    State, Params, step, score_row, primal = State, SignedParams, step, score, eg_weights
+    share, shares = share, is_log
     tags = {"classifier": {"poor_score": True}}
     bound = Bound("Kivinen, Warmuth 1997, theorem 5.11 (linearised)", "regret", eg_pm_bound)
 
 
-class EGpmRegressor(Exponentiated, Regressor):
+class EGpmRegressor(Regressor, algorithm=EGpm):
     """EG+- for real targets: signed weights with |w|_1 <= U.
 
     Parameters: `loss` as in EGRegressor, `eta` > 0, `U` > 0, `rate`. scikit-learn's tag: poor_score, because |w|_1 <= U.
@@ -367,10 +345,8 @@ class EGpmRegressor(Exponentiated, Regressor):
     """
 
     name = "eg_pm_regressor"
-    cite = "kivinen1997"
-    State, Params, step, score_row = State, RealSignedParams, step, score
+    overrides = {"loss": "square"}
     tags = {"regressor": {"poor_score": True}}
-    bound = Bound("Kivinen, Warmuth 1997, theorem 5.11 (linearised)", "regret", eg_pm_bound)
 
 
 # ---- Winnow ----------------------------------------------------------------------------------------------------------
@@ -521,6 +497,16 @@ def winnow_bound(t: Comparison, p: WinnowParams) -> float:
     return 2.0 + 3.0 * t.u_1 * (1.0 + math.log2(t.d))
 
 
+def winnow_weights(s: Any, p: Any) -> np.ndarray:
+    """Return the weights, feature by feature."""
+    return np.exp2(s.w, dtype=np.float64)
+
+
+def balanced_weights(s: Any, p: Any) -> np.ndarray:
+    """Return w+ - w-, feature by feature."""
+    return (2.0 * np.exp2(s.up, dtype=np.float64) - np.exp2(s.down, dtype=np.float64)) * p.theta / p.d
+
+
 class Winnow(Classifier):
     """Winnow: positive weights, multiplied by alpha^(y x) on mistakes. Few mistakes when few of many features matter.
 
@@ -545,7 +531,7 @@ class Winnow(Classifier):
 
     name = "winnow"
     cite = "littlestone1988"
-    State, Params, step, score_row = WinnowState, WinnowParams, winnow, winnow_score
+    State, Params, step, score_row, primal = WinnowState, WinnowParams, winnow, winnow_score, winnow_weights
     overrides = {"fit_intercept": False}
     nonnegative = oriented = True
     tags = {"input": {"positive_only": True}, "classifier": {"poor_score": True}}
@@ -555,11 +541,6 @@ class Winnow(Classifier):
         if self.theta is None and (features or self._features(rows)).grows:
             raise ValueError("theta is the number of features unless given, and here they grow: give theta or hash_bits")
         return super()._begin(rows, features, labels)
-
-    @classmethod
-    def primal(cls, s: Any, p: Any) -> np.ndarray:
-        """Return the weights, feature by feature."""
-        return np.exp2(s.w, dtype=np.float64)
 
 
 class BalancedWinnow(Classifier):
@@ -581,12 +562,7 @@ class BalancedWinnow(Classifier):
 
     name = "balanced_winnow"
     cite = "littlestone1988"
-    State, Params, step, score_row = BalancedState, BalancedParams, balanced, balanced_score
+    State, Params, step, score_row, primal = BalancedState, BalancedParams, balanced, balanced_score, balanced_weights
     overrides = {"fit_intercept": False}
     nonnegative = oriented = True
     tags = {"input": {"positive_only": True}, "classifier": {"poor_score": True}}
-
-    @classmethod
-    def primal(cls, s: Any, p: Any) -> np.ndarray:
-        """Return w+ - w-, feature by feature."""
-        return (2.0 * np.exp2(s.up, dtype=np.float64) - np.exp2(s.down, dtype=np.float64)) * p.theta / p.d

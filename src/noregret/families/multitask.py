@@ -20,7 +20,7 @@ from ..core.sparse import Averages, Spared, shrink, soft, softened
 from ..core.state import AGE, Own, Slot, made
 from ..core.weights import PERIOD, add, dot
 from ..core.words import rare, strict, word
-from ..parts.losses import CLASSIFICATION, REGRESSION
+from ..parts.losses import ClassLoss
 from ..tasks.classification import Classifier
 from ..tasks.many_tasks import ManyTasks, ManyTasksClassifier
 from ..tasks.regression import Regressor
@@ -182,23 +182,10 @@ class Params(NamedTuple):
     """Multi-task feature selection."""
 
     variant: Variant = "all"
-    loss: Annotated[Any, Choice(CLASSIFICATION)] = "log"
+    loss: ClassLoss = "log"
     lambda_: NonNegative = 1e-4
     gamma: Positive = 1.0
     r: NonNegative = 0.5
-
-    weights = weights
-
-
-class RealParams(NamedTuple):
-    """The same for real targets."""
-
-    variant: Variant = "all"
-    loss: Annotated[Any, Choice(REGRESSION)] = "square"
-    lambda_: NonNegative = 1e-4
-    gamma: Positive = 1.0
-    r: NonNegative = 0.5
-    epsilon: NonNegative = 0.1
 
     weights = weights
 
@@ -248,7 +235,7 @@ class MultiTask(ManyTasksClassifier, Classifier):
     overrides: ClassVar[dict[str, Any]] = {"task_column": None}
 
 
-class MultiTaskRegressor(ManyTasks, Regressor):
+class MultiTaskRegressor(ManyTasks, Regressor, algorithm=MultiTask):
     """Online multi-task feature selection for real targets.
 
     As MultiTask. Parameters: `variant`: "individual", "all" or "both"; `loss`: "square", "absolute", "epsilon_insensitive",
@@ -266,6 +253,4 @@ class MultiTaskRegressor(ManyTasks, Regressor):
     """
 
     name = "multitask_regressor"
-    cite = "yang2013"
-    State, Params, step = State, RealParams, collect
-    overrides: ClassVar[dict[str, Any]] = {"task_column": None}
+    overrides = {"loss": "square", "task_column": None}

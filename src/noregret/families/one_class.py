@@ -14,10 +14,7 @@ from ..core.params import Choice, NonNegative, Optional, Positive
 from ..core.state import Measured, Number
 from ..core.weights import add, dot, norm2, scale, sqnorm
 from ..tasks.one_class import OneClass
-from .passive_aggressive import Params as Hard
-from .passive_aggressive import Params1 as Capped
-from .passive_aggressive import Params2 as Soft
-from .passive_aggressive import tau
+from .passive_aggressive import Capped, Hard, Soft, tau
 
 
 class Params(NamedTuple):

@@ -7,14 +7,15 @@ l > 0 in a direction of squared length n2 the step is l/n2 (PA), min(C, l/n2) (P
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from ..core.bounds import Bound
 from ..core.examples import importance, required
-from ..core.params import NonNegative, Positive
+from ..core.params import Fixed, Positive
 from ..core.state import Weights
 from ..core.weights import add, dot, norm2
 from ..core.words import word
+from ..parts.losses import EpsilonInsensitive, Hinge
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 
@@ -25,88 +26,112 @@ class State(NamedTuple):
     w: Weights
 
 
+class Hard(NamedTuple):
+    """PA: the constraint has no slack, so no sample weight can matter."""
+
+
+class Capped(NamedTuple):
+    """PA-I: slack at price C, times the sample weight."""
+
+    C: Positive = 1.0
+
+
+class Soft(NamedTuple):
+    """PA-II: squared slack at price C, times the sample weight."""
+
+    C: Positive = 1.0
+
+
+Margin = Annotated[Any, Fixed(Hinge)]
+Tube = Annotated[Any, Fixed(EpsilonInsensitive)]
+
+
 class Params(NamedTuple):
-    """PA has none."""
+    """PA."""
+
+    slack: Annotated[Any, Fixed(Hard)]
+    loss: Margin
 
 
 class Params1(NamedTuple):
     """PA-I."""
 
-    C: Positive = 1.0
+    slack: Annotated[Any, Fixed(Capped)]
+    loss: Margin
 
 
 class Params2(NamedTuple):
     """PA-II."""
 
-    C: Positive = 1.0
-
-
-class Tube(NamedTuple):
-    """PA regression."""
-
-    epsilon: NonNegative = 0.1
-
-
-class Tube1(NamedTuple):
-    """PA-I regression."""
-
-    C: Positive = 1.0
-    epsilon: NonNegative = 0.1
-
-
-class Tube2(NamedTuple):
-    """PA-II regression."""
-
-    C: Positive = 1.0
-    epsilon: NonNegative = 0.1
+    slack: Annotated[Any, Fixed(Soft)]
+    loss: Margin
 
 
 @word
-def tau(p, loss, n2, omega):
+def tau(slack, loss, n2, omega):
     """Return the length of the step for loss > 0, n2 > 0 and sample weight omega."""
 
 
-@tau.on(Tube)
-@tau.on(Params)
-def hard(p, loss, n2, omega):
-    """PA: the constraint has no slack, so no weight can matter."""
+@tau.on(Hard)
+def hard(slack, loss, n2, omega):
+    """PA."""
     return loss / n2
 
 
-@tau.on(Tube1)
-@tau.on(Params1)
-def capped(p, loss, n2, omega):
-    """PA-I: slack at price C, times the weight."""
-    return min(omega * p.C, loss / n2)
+@tau.on(Capped)
+def capped(slack, loss, n2, omega):
+    """PA-I."""
+    return min(omega * slack.C, loss / n2)
 
 
-@tau.on(Tube2)
-@tau.on(Params2)
-def soft(p, loss, n2, omega):
-    """PA-II: squared slack at price C, times the weight."""
-    return loss / (n2 + 1.0 / (2.0 * omega * p.C))
+@tau.on(Soft)
+def soft(slack, loss, n2, omega):
+    """PA-II."""
+    return loss / (n2 + 1.0 / (2.0 * omega * slack.C))
 
 
-def classify(s, x, y, p):
-    """Do w += tau y x when the margin asked for is not met."""
+@word
+def lack(loss, f, y, x):
+    """Return what the score lacks of the margin, or how far it is outside the tube; not above 0: nothing to do."""
+
+
+@lack.on(Hinge)
+def margin_lack(loss, f, y, x):
+    """The margin asked for, less that of f."""
+    return required(x) - y * f
+
+
+@lack.on(EpsilonInsensitive)
+def tube_lack(loss, f, y, x):
+    """The distance from the target, less that allowed."""
+    return abs(y - f) - loss.epsilon
+
+
+@word
+def toward(loss, f, y):
+    """Return the sign of the score that is wanted."""
+
+
+@toward.on(Hinge)
+def to_label(loss, f, y):
+    """The label."""
+    return y
+
+
+@toward.on(EpsilonInsensitive)
+def to_target(loss, f, y):
+    """From the score to the target."""
+    return math.copysign(1.0, y - f)
+
+
+def step(s, x, y, p):
+    """Do w += tau x, toward the label or target, when the margin is not met or the score is outside the tube."""
     f = dot(s.w, x)
-    loss = required(x) - y * f
+    loss = lack(p.loss, f, y, x)
     if loss > 0.0:
         n2 = norm2(s.w, x)
         if n2 > 0.0:
-            add(s.w, y * tau(p, loss, n2, importance(x)), x)
-            return f, True
-    return f, False
-
-
-def regress(s, x, y, p):
-    """Do w += tau sign(y - f) x when f is outside the tube around y."""
-    f = dot(s.w, x)
-    loss = abs(y - f) - p.epsilon
-    if loss > 0.0:
-        n2 = norm2(s.w, x)
-        if n2 > 0.0:
-            add(s.w, math.copysign(tau(p, loss, n2, importance(x)), y - f), x)
+            add(s.w, toward(p.loss, f, y) * tau(p.slack, loss, n2, importance(x)), x)
             return f, True
     return f, False
 
@@ -133,7 +158,8 @@ class PA(Classifier):
 
     name = "pa"
     cite = "crammer2006"
-    State, Params, step = State, Params, classify
+    State, Params, step = State, Params, step
+    takes_cost = True
     without = ("class_weight",)
     bound = Bound(
         "Crammer et al. 2006, theorem 2",
@@ -163,11 +189,12 @@ class PA1(Classifier):
 
     name = "pa1"
     cite = "crammer2006"
-    State, Params, step = State, Params1, classify
+    State, Params, step = State, Params1, step
+    takes_cost = True
     bound = Bound(
         "Crammer et al. 2006, theorem 4",
         "mistakes",
-        lambda t, p: max(t.moves * t.R**2, 1.0 / p.C) * (t.u2 + 2.0 * p.C * t.hinge),
+        lambda t, p: max(t.moves * t.R**2, 1.0 / p.slack.C) * (t.u2 + 2.0 * p.slack.C * t.hinge),
     )
 
 
@@ -189,15 +216,16 @@ class PA2(Classifier):
 
     name = "pa2"
     cite = "crammer2006"
-    State, Params, step = State, Params2, classify
+    State, Params, step = State, Params2, step
+    takes_cost = True
     bound = Bound(
         "Crammer et al. 2006, theorem 5",
         "squared_hinge",
-        lambda t, p: (t.moves * t.R**2 + 0.5 / p.C) * (t.u2 + 2.0 * p.C * t.hinge2),
+        lambda t, p: (t.moves * t.R**2 + 0.5 / p.slack.C) * (t.u2 + 2.0 * p.slack.C * t.hinge2),
     )
 
 
-class PARegressor(Regressor):
+class PARegressor(Regressor, algorithm=PA):
     """Passive-aggressive regression: after an update the prediction is on the edge of the tube of half-width epsilon.
 
     w += (l / |x|^2) sign(y - f) x with l = max(0, |y - f| - epsilon).
@@ -212,12 +240,11 @@ class PARegressor(Regressor):
     """
 
     name = "pa_regressor"
-    cite = "crammer2006"
-    State, Params, step = State, Tube, regress
+    types = {"loss": Tube}
     bound = Bound("Crammer et al. 2006, section 7", "squared_tube", lambda t, p: t.R**2 * t.u2 if t.tube == 0.0 else math.inf)
 
 
-class PA1Regressor(Regressor):
+class PA1Regressor(Regressor, algorithm=PA1):
     """PA-I regression: steps of at most C.
 
     w += min(C, l / |x|^2) sign(y - f) x with l = max(0, |y - f| - epsilon); a sample weight multiplies C.
@@ -232,11 +259,11 @@ class PA1Regressor(Regressor):
     """
 
     name = "pa1_regressor"
-    cite = "crammer2006"
-    State, Params, step = State, Tube1, regress
+    types = {"loss": Tube}
+    bound = None
 
 
-class PA2Regressor(Regressor):
+class PA2Regressor(Regressor, algorithm=PA2):
     """PA-II regression: steps that shrink smoothly with C.
 
     w += l / (|x|^2 + 1/(2C)) sign(y - f) x with l = max(0, |y - f| - epsilon); a sample weight multiplies C.
@@ -251,10 +278,9 @@ class PA2Regressor(Regressor):
     """
 
     name = "pa2_regressor"
-    cite = "crammer2006"
-    State, Params, step = State, Tube2, regress
+    types = {"loss": Tube}
     bound = Bound(
         "Crammer et al. 2006, section 7",
         "squared_tube",
-        lambda t, p: (t.R**2 + 0.5 / p.C) * (t.u2 + 2.0 * p.C * t.tube2),
+        lambda t, p: (t.R**2 + 0.5 / p.slack.C) * (t.u2 + 2.0 * p.slack.C * t.tube2),
     )

@@ -20,7 +20,7 @@ from ..core.sparse import Cut, Elastic, Gravity, Pending, Soft, Spared, shrink
 from ..core.state import AGE, ONE, ZERO, Count, Own, Slot, made
 from ..core.weights import Normed, Scaled, add, dot, null, spread
 from ..core.words import word
-from ..parts.losses import RealLoss, softmax_slopes, steep
+from ..parts.losses import softmax_slopes, steep
 from ..parts.penalised import Eager
 from ..parts.proximal import L1, L1L2, L2, ElasticNet, L1LInf, LInf, SquaredL2
 from ..parts.rates import Constant, Rate, rate
@@ -79,25 +79,6 @@ class FobosParams(NamedTuple):
         refuse_no_square(self.regularizer)
 
 
-class RealFobosParams(NamedTuple):
-    """FOBOS for real targets."""
-
-    loss: RealLoss = "square"
-    lambda_: NonNegative = 1e-4
-    regularizer: Penalty = "l1"
-    eta: Positive = 0.1
-    rate: Rate = "inv_sqrt"
-    epsilon: NonNegative = 0.1
-
-    def weights(self) -> Any:
-        """Return the kind of weights."""
-        return penalised(self.regularizer)
-
-    def check(self) -> None:
-        """Refuse an elastic net without its square."""
-        refuse_no_square(self.regularizer)
-
-
 class GravityParams(NamedTuple):
     """Truncated gradient."""
 
@@ -113,22 +94,6 @@ class GravityParams(NamedTuple):
         return held_back(Gravity(self.theta))
 
 
-class RealGravityParams(NamedTuple):
-    """Truncated gradient for real targets."""
-
-    loss: RealLoss = "square"
-    g: NonNegative = 1e-3
-    theta: Unbounded = math.inf
-    K: Times = 10.0
-    eta: Positive = 0.01
-    rate: Rate = "constant"
-    epsilon: NonNegative = 0.1
-
-    def weights(self) -> Any:
-        """Return the kind of weights."""
-        return held_back(Gravity(self.theta))
-
-
 class CutParams(NamedTuple):
     """Coefficient rounding."""
 
@@ -137,21 +102,6 @@ class CutParams(NamedTuple):
     K: Times = 10.0
     eta: Positive = 0.1
     rate: Rate = "constant"
-
-    def weights(self) -> Any:
-        """Return the kind of weights."""
-        return held_back(Cut(self.theta))
-
-
-class RealCutParams(NamedTuple):
-    """Coefficient rounding for real targets."""
-
-    loss: RealLoss = "square"
-    theta: NonNegative = 0.01
-    K: Times = 10.0
-    eta: Positive = 0.01
-    rate: Rate = "constant"
-    epsilon: NonNegative = 0.1
 
     def weights(self) -> Any:
         """Return the kind of weights."""
@@ -193,19 +143,16 @@ def _(penalty, a):
 
 
 @charge.on(FobosParams)
-@charge.on(RealFobosParams)
 def _(p, eta, t):
     return strength(p.regularizer, eta * p.lambda_)
 
 
 @charge.on(GravityParams)
-@charge.on(RealGravityParams)
 def _(p, eta, t):
     return eta * p.K * p.g if t % p.K == 0.0 else 0.0
 
 
 @charge.on(CutParams)
-@charge.on(RealCutParams)
 def _(p, eta, t):
     return 1.0 if t % p.K == 0.0 else 0.0
 
@@ -293,7 +240,7 @@ class FOBOS(Thin, Classifier):
     bound = Bound("Duchi, Singer 2009, one step summed", "regret", fobos_bound)
 
 
-class FOBOSRegressor(Thin, Regressor):
+class FOBOSRegressor(Thin, Regressor, algorithm=FOBOS):
     """Forward-backward splitting for real targets: a gradient step, then the nearest point that also pays for its size.
 
     Parameters: `loss`: "square" ((f - y)^2, without 1/2), "absolute", "epsilon_insensitive", "squared_epsilon_insensitive" with
@@ -307,10 +254,8 @@ class FOBOSRegressor(Thin, Regressor):
     """
 
     name = "fobos_regressor"
-    cite = "duchi2009"
-    State, Params, step, arrange = State, RealFobosParams, split, arrange
+    overrides = {"loss": "square", "eta": 0.1}
     options: ClassVar[dict[str, Any]] = {"groups": None, **Regressor.options}
-    bound = Bound("Duchi, Singer 2009, one step summed", "regret", fobos_bound)
 
 
 class TruncatedGradient(Thin, Classifier):
@@ -340,7 +285,7 @@ class TruncatedGradient(Thin, Classifier):
     bound = Bound("Langford, Li, Zhang 2009, theorem 3.1", "regret", gravity_bound)
 
 
-class TruncatedGradientRegressor(Thin, Regressor):
+class TruncatedGradientRegressor(Thin, Regressor, algorithm=TruncatedGradient):
     """Truncated gradient for real targets: weights are pulled towards 0 every K rounds, unless they are large.
 
     Parameters: `loss` and `epsilon` as in FOBOSRegressor, the others as in TruncatedGradient.
@@ -353,9 +298,7 @@ class TruncatedGradientRegressor(Thin, Regressor):
     """
 
     name = "truncated_gradient_regressor"
-    cite = "langford2009"
-    State, Params, step = State, RealGravityParams, split
-    bound = Bound("Langford, Li, Zhang 2009, theorem 3.1", "regret", gravity_bound)
+    overrides = {"loss": "square", "eta": 0.01}
 
 
 class Rounding(Thin, Classifier):
@@ -379,7 +322,7 @@ class Rounding(Thin, Classifier):
     share, shares = split_softmax, is_log
 
 
-class RoundingRegressor(Thin, Regressor):
+class RoundingRegressor(Thin, Regressor, algorithm=Rounding):
     """Coefficient rounding for real targets: weights of at most theta are set to 0 every K rounds. A baseline.
 
     Parameters: `loss` and `epsilon` as in FOBOSRegressor, the others as in Rounding.
@@ -392,5 +335,4 @@ class RoundingRegressor(Thin, Regressor):
     """
 
     name = "rounding_regressor"
-    cite = "langford2009"
-    State, Params, step = State, RealCutParams, split
+    overrides = {"loss": "square", "eta": 0.01}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, NamedTuple
 
-from ..core.params import Choice
+from ..core.params import Choice, NonNegative
 from ..core.words import strict, word
 
 
@@ -43,13 +43,13 @@ class Absolute(NamedTuple):
 class EpsilonInsensitive(NamedTuple):
     """max(0, |f - y| - epsilon)."""
 
-    epsilon: float = 0.1
+    epsilon: NonNegative = 0.1
 
 
 class SquaredEpsilonInsensitive(NamedTuple):
     """max(0, |f - y| - epsilon)^2."""
 
-    epsilon: float = 0.1
+    epsilon: NonNegative = 0.1
 
 
 @word

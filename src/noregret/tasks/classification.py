@@ -8,14 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..core import inputs
-from ..core.engine import reach
-from ..core.examples import required
 from ..core.features import Features
 from ..core.inputs import Rows
 from ..core.labels import Coded, Labelled, Labels, label_array, plain, some
 from ..core.learner import Learner, Progress
 from ..core.model import Model
-from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost, price
+from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
 
 SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])  # which of two classes is the positive one: the sign of each
 COSTS = {"cost": None, "mode": "max_loss", "margin": "sqrt_cost"}
@@ -35,12 +33,9 @@ class Classifier(Learner):
         **Learner.options,
     }
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Costs are for steps that ask for the required margin, or where classes share a round for the price of each."""
-        wanted, text = (required, cls.__dict__.get("step")) if cls.share is None else (price, cls.share)
-        if "step" in cls.__dict__ and wanted not in reach([text], ())[0]:
-            cls.without = (*cls.without, *COSTS)
-        super().__init_subclass__(**kwargs)
+    @classmethod
+    def _unfit(cls) -> set[str]:
+        return super()._unfit() | (set() if cls.takes_cost else {*COSTS})
 
     # ---- learning ----------------------------------------------------------------------------------------------------
     def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> np.ndarray:
@@ -305,7 +300,9 @@ class Classifier(Learner):
         for what, table in (("margin", margins), ("mode", modes)):
             if given[what] not in table:
                 raise ValueError(f"{what} must be one of {', '.join(map(repr, table))}, got {given[what]!r}")
-        return modes[given["mode"]](np.ascontiguousarray(margins[given["margin"]](cost_matrix(given["cost"], labels))))
+        kind = modes[given["mode"]]
+        kind = cls.priced if cls.priced is not None and kind is MaxLoss else kind
+        return kind(np.ascontiguousarray(margins[given["margin"]](cost_matrix(given["cost"], labels))))
 
 
 def cost_matrix(cost: Any, labels: Labels) -> np.ndarray:

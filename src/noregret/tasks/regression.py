@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..core.learner import Learner
+from ..parts.losses import RealLoss
 
 
 class Regressor(Learner):
@@ -14,6 +15,7 @@ class Regressor(Learner):
 
     task: ClassVar[str] = "regression"
     _estimator_type = "regressor"
+    types: ClassVar[dict[str, Any]] = {"loss": RealLoss}
     options: ClassVar[dict[str, Any]] = {"fit_intercept": True, "average": False, **Learner.options}
 
     def predict(self, X: Any) -> np.ndarray:
