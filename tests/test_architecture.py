@@ -51,6 +51,7 @@ CORE = [
     "features",
     "groups",
     "drivers",
+    "task",
     "model",
     "model_file",
     "merging",

@@ -37,7 +37,7 @@ def stream(learner: Learner, n: int = 300, d: int = 11, K: int = 2, seed: int = 
     if learner.nonnegative:
         X = np.minimum(np.abs(X), 1.0)
     f = X @ rng.standard_normal((d, K)) + noise * rng.standard_normal((n, K))
-    if learner.task != "classification":
+    if not learner.task.labelled:
         return X, f[:, 0]
     y = f.argmax(1)
     y[: n // 8] = np.minimum(y[: n // 8], 1)
@@ -75,7 +75,7 @@ def _rounding(learner: Any) -> float:
 
 def _answers(learner: Any, X: Any) -> np.ndarray:
     """Return the scores as the outside sees them."""
-    f: np.ndarray = learner.predict(X) if learner.task == "regression" else learner.decision_function(X)
+    f: np.ndarray = getattr(learner, "decision_function", learner.predict)(X)
     return f
 
 
@@ -156,7 +156,7 @@ def order(learner: Learner, X: Any = None, y: Any = None) -> None:
     _close(_answers(m, X), _answers(_learn(learner, X[:, p], y), X[:, p]), "order law", "features permuted")
     named = getattr(learner, "cost", None) is not None  # costs go by name
     oriented = learner.oriented or any(getattr(part, "oriented", False) for part in m._m.params)
-    if learner.task == "classification" and not learner.oriented and not named:
+    if learner.task.labelled and not learner.oriented and not named:
         for K in (3,) if oriented else (2, 3):
             X, y = stream(learner, K=K)
             names = {v: f"class {-i}" for i, v in enumerate(dict.fromkeys(y.tolist()))}
@@ -218,10 +218,10 @@ def _faults(learner: Learner, X: np.ndarray, y: np.ndarray) -> list[tuple[str, t
         rows = [{j: float(v) for j, v in enumerate(r)} for r in B]
         found += [(f"{v} in a dict", (rows, list(t)), None)]
     found += [("wrong width", (Z[:, :-1], t), None), ("empty batch", (Z[:0], t[:0]), None), ("one dimension", (Z[0], t), None)]
-    if learner.task != "one_class":
+    if learner.task.supervised:
         found += [("too few targets", (Z, t[:4]), None), ("no target", (Z, None), None)]
         found += [("NaN target", (Z, np.array([*t[:4], np.nan])), 4)]
-    if learner.task == "classification":
+    if learner.task.labelled:
         found += [("real labels", (Z, np.array([0.5, 1, 2, 1, 2])), 0), ("None label", (Z, [*t[:4].tolist(), None]), None)]
     return found
 
@@ -234,8 +234,8 @@ def noise(learner: Learner, n: int = 100_000, d: int = 8) -> None:
     X[rng.random(n) < 0.01] = 0.0
     if learner.nonnegative:
         X = np.minimum(np.abs(X), 1.0)
-    y = rng.standard_normal(n) if learner.task != "classification" else rng.integers(0, 3, n)
-    for targets in (y, y % 2) if learner.task == "classification" else (y,):
+    y = rng.integers(0, 3, n) if learner.task.labelled else rng.standard_normal(n)
+    for targets in (y, y % 2) if learner.task.labelled else (y,):
         m = _learn(learner, X, targets)
         bad = [k for k, a in m._m.arrays().items() if not np.isfinite(a).all()]
         assert not bad, f"noise law: {', '.join(bad)} not finite after {n} rounds"
@@ -257,13 +257,14 @@ def bound(learner: Learner, X: Any = None, y: Any = None, u: Any = None) -> None
 def measure(learner: Learner, X: np.ndarray, y: np.ndarray, u: np.ndarray) -> tuple[float, float]:
     """Return (what was measured, what the theorem promises against the comparator u) for one pass; infinity: no promise here."""
     m: Any = learner.clone()
-    given = {"classes": np.unique(y)} if learner.task == "classification" else {}
+    labelled, epsilon = learner.task.labelled, float(getattr(m, "epsilon", 0.0))
+    given = {"classes": np.unique(y)} if labelled else {}
     f = m.learn_many(X, y, **given)
     p = m._m.params
     Z = np.column_stack([X, np.ones(len(X))]) if m._m.features.bias else X
     assert isinstance(m._m.features, Columns)
-    codes = y if learner.task == "regression" or len(np.unique(y)) == 2 else np.searchsorted(np.unique(y), y)
-    t = bounds.compare(Z, codes, u, epsilon=getattr(p, "epsilon", 0.0), p=getattr(p, "p", 2.0))
+    codes = np.searchsorted(np.unique(y), y) if labelled and len(np.unique(y)) != 2 else y
+    t = bounds.compare(Z, codes, u, epsilon=epsilon, p=getattr(p, "p", 2.0))
     promised = float(learner.bound.value(t, p))
     rows = range(len(y))
     what = learner.bound.measures
@@ -272,12 +273,12 @@ def measure(learner: Learner, X: np.ndarray, y: np.ndarray, u: np.ndarray) -> tu
     if what == "squared_outside":
         return float((np.maximum(0.0, -f) ** 2).sum()), promised
     if what == "squared_tube":
-        return float((np.maximum(0.0, np.abs(y - f) - p.epsilon) ** 2).sum()), promised
+        return float((np.maximum(0.0, np.abs(y - f) - epsilon) ** 2).sum()), promised
     margins = y * f if f.ndim == 1 else _margins(f, codes)
     if what == "squared_hinge":
         return float((np.maximum(0.0, 1.0 - margins) ** 2).sum()), promised
     g = Z @ np.atleast_2d(u).T
-    if learner.task == "regression":
+    if not labelled:
         return sum(value(p.loss, f[i], y[i]) - value(p.loss, g[i, 0], y[i]) for i in rows), promised
     theirs = y * g[:, 0] if g.shape[1] == 1 else _margins(g, codes)
     return sum(value(p.loss, margins[i], 1.0) - value(p.loss, theirs[i], 1.0) for i in rows), promised
@@ -299,7 +300,7 @@ def _comparable(learner: Learner, seed: int, noisy: bool, n: int = 400, d: int =
     if learner.nonnegative:
         X, u = (rng.random((n, d)) < 0.3).astype(float), (np.arange(d) < 2).astype(float)
         return X, np.where(u @ X.T >= 1.0, 1, -1), np.append(u, [0.0] * bias)
-    if learner.task == "one_class":
+    if not learner.task.supervised:
         reach = learner.B or learner.epsilon
         return 0.9 * reach * X / np.linalg.norm(X, axis=1, keepdims=True) + u, np.ones(n), u
     if "U" in learner.defaults:
@@ -309,7 +310,7 @@ def _comparable(learner: Learner, seed: int, noisy: bool, n: int = 400, d: int =
     elif getattr(learner, "projection", None) is not None:
         u = learner.radius * u / (np.linalg.norm(u) if learner.projection == "l2" else np.abs(u).sum())
     f = X @ u
-    if learner.task == "regression":
+    if not learner.task.labelled:
         return X, f + noisy * 0.3 * rng.standard_normal(n), np.append(u, [0.0] * bias)
     y = np.where(f + noisy * 0.3 * rng.standard_normal(n) >= 0.0, 1, -1)
     if not noisy and "U" not in learner.defaults and not learner.name.startswith("eg") and not getattr(learner, "projection", None):

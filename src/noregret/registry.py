@@ -8,7 +8,9 @@ import re
 from typing import Any
 
 from . import families
+from .core.algorithm import Algorithm
 from .core.learner import APART, REGISTRY, Learner
+from .core.task import TASKS
 from .text import meant
 
 
@@ -20,28 +22,37 @@ def load_all() -> dict[str, type[Learner]]:
 
 
 def by_name() -> dict[str, type[Learner]]:
-    """Return all learners that a name stands for: those of the registry, and those that need to know the task of a row."""
+    """Return all learners that a name stands for: those of the registry, and those that also need the task of each row."""
     return {**load_all(), **APART}
 
 
 def algorithms(task: str | None = None) -> list[str]:
     """Return the registry names, of one task ("classification", "regression", "one_class") or of all.
 
-    Left out are "multitask" and "multitask_regressor", which rows and labels alone do not suffice for: they learn several tasks at
-    once, and need to know to which of them a row belongs.
+    Excludes "multitask" and "multitask_regressor", which learn several tasks at once and also need the task of each row.
     """
-    tasks = {"classification", "regression", "one_class"}
-    if task is not None and task not in tasks:
-        raise ValueError(f"task must be one of {sorted(tasks)}, got {task!r}")
-    return sorted(name for name, cls in load_all().items() if task in (None, cls.task))
+    found = load_all()
+    if task is not None and task not in TASKS:
+        raise ValueError(f"task must be one of {sorted(TASKS)}, got {task!r}")
+    return sorted(name for name, cls in found.items() if task in (None, cls.task))
+
+
+def algorithm(name: str) -> Algorithm:
+    """Return the algorithm of a learner by registry name, for a task of one's own."""
+    return class_of(name).algorithm
 
 
 def learner(name: str, **params: Any) -> Learner:
     """Return a learner by registry name."""
+    return class_of(name)(**params)
+
+
+def class_of(name: str) -> type[Learner]:
+    """Return a class by registry name."""
     found = REGISTRY if name in REGISTRY else by_name()
     if name not in found:
         raise ValueError(unknown(name))
-    return found[name](**params)
+    return found[name]
 
 
 def unknown(name: Any) -> str:

@@ -13,6 +13,8 @@ from typing import Any, Self
 import numpy as np
 
 from .core.learner import Learner
+from .tasks.classification import Classifier
+from .tasks.regression import Regressor
 
 try:
     from river import base
@@ -30,12 +32,12 @@ def pandas() -> Any:
 class Adapter(base.Estimator):
     """What both adapters do."""
 
-    task = ""
+    face: type[Learner] = Learner
 
     def __init__(self, learner: Learner) -> None:
         """Wrap a learner; it learns in place."""
-        if not isinstance(learner, Learner) or learner.task != self.task:
-            raise TypeError(f"{type(self).__name__} takes a learner of {self.task}, got {learner!r}")
+        if not isinstance(learner, self.face):
+            raise TypeError(f"{type(self).__name__} takes a learner of {self.face.task}, got {learner!r}")
         self.learner: Any = learner
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
@@ -82,7 +84,7 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
     'spam'
     """
 
-    task = "classification"
+    face = Classifier
 
     @property
     def _multiclass(self) -> bool:
@@ -139,7 +141,7 @@ class RiverRegressor(Adapter, base.MiniBatchRegressor):
     2.0
     """
 
-    task = "regression"
+    face = Regressor
 
     def predict_one(self, x: dict[Any, Any]) -> float:
         """Return the prediction."""

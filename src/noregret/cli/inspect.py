@@ -148,7 +148,7 @@ def weights(learner: Any, front: Any, m: Any, top: int) -> dict[str, Any]:
 
     names = naming(front, m)
     found = []
-    tasks = learner.tasks_ if learner.tasked else None
+    tasks = learner.tasks_ if learner.by_domain else None
     for k, label in enumerate(tasks or (learner.classes_.tolist() if len(coef) > 1 else [None])):
         best = [int(j) for j in np.argsort(-np.abs(coef[k]), kind="stable")[:top] if coef[k, j] != 0.0]
         rows = [{"feature": names(j), "weight": float(coef[k, j])} for j in best]

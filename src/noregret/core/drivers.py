@@ -1,7 +1,4 @@
-"""Driver texts: the loops over rows that call a step, one text for each task, filled in for a learner and a layout.
-
-A row of weight 0 is answered and changes nothing, counters included.
-"""
+"""Drivers: the loops over rows that call a step. A task has the text; here it is filled in for a learner and a layout."""
 
 from __future__ import annotations
 
@@ -9,54 +6,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import engine
-from .examples import Biased, Block, Every, Pair, Sparse, Weighted
+from .examples import Biased, Sparse, Weighted
 from .expansion import Expansion, look
-from .rounds import Priced, UnitCost, asked, count, rival, wrong_class, wrong_sign
-from .weights import answer, answers, scores, tick
+from .weights import answer
 
-REAL = """
-@jit
-def learn({args}{data}{c}y, tally, work, out):
-    s, p = {S}, {P}
-    for i in range({n}):
-        x = {row}
-        {look}{skip}{before}f, moved = step(s, {example}, y[i], p)
-        tick(s.{first})
-        out[i, 0] = {said}
-        count(tally, {wrong}, moved)
-"""
-CLASSES = """
-@jit
-def learn({args}{data}{c}y, tally, work, out):
-    s, p, cost = {S}, {P}, {cost}
-    K = np.uintp(out.shape[1])
-    for i in range({n}):
-        x = {row}
-        {look}f = out[i]
-        {scores}
-        {skip}wrong = wrong_class(tally, f, y[i])
-        moved = False
-        {round}
-        tick(s.{first})
-        count(tally, wrong, moved)
-"""
-PAIR = """r = rival(cost, s, p, g[:tally[0]], y[i], Every(x, K))
-        if r >= 0 and r != y[i]:
-            _, moved = step(s, {pair}, 1.0, p)"""
-SHARE = """work[0, :] = 0.0
-        moved = share(s, g[:tally[0]], y[i], p, work[0], {whole})"""
-PREDICT = """
-@jit
-def predict({args}{data}out):
-    s, p = {S}, {P}
-    K = np.uintp(out.shape[1])
-    for i in range({n}):
-        x = {row}
-        {look}f = out[i]
-        {answers}
-"""
-EACH = """for k in range(out.shape[1]):
-            f[k] = score(s, Block(x, np.uintp(k), K), p)"""
 LAYOUTS = {
     "dense": ("X, ", "X.shape[0]", "X[i]"),
     "csr": (
@@ -65,13 +18,24 @@ LAYOUTS = {
         "Sparse(indices[indptr[i]:indptr[i + 1]], data[indptr[i]:indptr[i + 1]])",
     ),
 }
-VERBS = {f.__name__: f for f in (answer, answers, asked, count, look, rival, scores, tick, wrong_class, wrong_sign)}
-KINDS = {k.__name__: k for k in (Biased, Block, Every, Pair, Priced, Sparse, Weighted)}
+
+
+class Text(NamedTuple):
+    """The loops of a task: `learn` and `predict` with places in braces, the names in them, and what stands in the places.
+
+    `fill(job, words, weigh, skip)` adds to the words that all texts share: `weigh` puts the sample weight on an example, if there
+    is one, and `skip` is the code that passes over a row of weight 0.
+    """
+
+    source: str
+    names: tuple[Any, ...]
+    fill: Callable[[Job, dict[str, str], Callable[[str], str], Callable[[str], str]], dict[str, str]]
 
 
 class Job(NamedTuple):
     """What decides the text of the drivers: kinds and functions, no values."""
 
+    text: Text
     name: str
     step: Callable[..., Any]
     score: Callable[..., Any] | None
@@ -112,7 +76,7 @@ def drivers(job: Job, layout: str, weighted: bool) -> Drivers:
     leaves: list[tuple[str, Any]] = []
     kinds: dict[str, type] = {}
     S, P, cost = (flatten(t, n, leaves, kinds) for t, n in ((job.state, "s"), (job.params, "p"), (job.cost, "r")))
-    key = (job.step, job.share, S, P, cost, tuple(kinds.items()), job[-4:], layout, weighted, engine.interpreting())
+    key = (job.text, job.step, job.share, S, P, cost, tuple(kinds.items()), job[-4:], layout, weighted, engine.interpreting())
     if key not in _built:
         _built[key] = _build(job, layout, weighted, [n for n, _ in leaves], kinds, (S, P, cost))
     return _built[key]
@@ -121,8 +85,6 @@ def drivers(job: Job, layout: str, weighted: bool) -> Drivers:
 def _build(job: Job, layout: str, weighted: bool, args: list[str], kinds: dict[str, type], trees: tuple[str, ...]) -> Drivers:
     data, n, row = LAYOUTS[layout]
     first = job.state._fields[0]
-    remembers = answers_apart(job.state[0])
-    weigh = "Weighted({}, c[i])".format if weighted else str
     words = {
         "args": "".join(f"{a}, " for a in args),
         "data": ("j, " if job.bias else "") + data,
@@ -134,34 +96,16 @@ def _build(job: Job, layout: str, weighted: bool, args: list[str], kinds: dict[s
         "row": f"Biased({row}, j)" if job.bias else row,
         "first": first,
         "look": f"look(s.{first}, x)\n        " if isinstance(job.state[0], Expansion) else "",
-        "example": weigh("x"),
     }
+    weigh = "Weighted({}, c[i])".format if weighted else str
     skip = "if c[i] == 0.0:{}\n            continue\n        ".format if weighted else lambda _: ""
-    scope: dict[str, Any] = {**VERBS, **KINDS, **kinds, "step": job.step, "score": job.score, "share": job.share}
-    if job.many:
-        pair = "Pair(x, np.uintp(y[i]), np.uintp(r), K, asked(cost, y[i], r))"
-        words["whole"] = weigh("x" if isinstance(job.cost, UnitCost) else "Priced(x, cost)")
-        words["round"] = SHARE.format(**words) if job.share else PAIR.format(pair=weigh(pair))
-        if job.score:
-            words["scores"], words["answers"] = f"{EACH}\n        g = f", EACH
-        else:
-            words["answers"] = f"answers(s.{first}, x, f)"
-            words["scores"] = (
-                f"answers(s.{first}, x, f)\n        g = work[1]\n        scores(s.{first}, x, g)"
-                if remembers
-                else f"scores(s.{first}, x, f)\n        g = f"
-            )
-        text = CLASSES.format(**words, skip=skip(""))
-    else:
-        words["answers"] = "f[0] = score(s, x, p)" if job.score else f"f[0] = answer(s.{first}, x)"
-        words["before"], words["said"] = (f"said = answer(s.{first}, x)\n        ", "said") if remembers else ("", "f")
-        words["wrong"] = f"wrong_sign(tally, {words['said']}, y[i])" if job.labelled else "False"
-        text = REAL.format(**words, skip=skip("\n            f = out[i]\n            " + words["answers"]))
-    text += PREDICT.format(**words)
-    used = {k: v for k, v in scope.items() if v is not None and f"{k}(" in text}
+    source = job.text.source.format(**words, **job.text.fill(job, words, weigh, skip))
+    named = {v.__name__: v for v in (Biased, Sparse, Weighted, look, *job.text.names)}
+    scope: dict[str, Any] = {**named, **kinds, "step": job.step, "score": job.score, "share": job.share}
+    used = {k: v for k, v in scope.items() if v is not None and f"{k}(" in source}
     if layout == "dense":
         used.pop("Sparse", None)
-    namespace = engine.build(f"{job.name}_{layout}", text, used, job.plain)
+    namespace = engine.build(f"{job.name}_{layout}", source, used, job.plain)
     return Drivers(namespace["learn"], namespace["predict"])
 
 

@@ -20,12 +20,12 @@ from .inputs import Rows
 from .labels import Labels
 from .model import Model
 from .params import Parameters
-from .rounds import EXAMPLES, MISTAKES, UPDATES, UnitCost
+from .rounds import EXAMPLES, MISTAKES, UPDATES
 from .state import Need, needs_of
 from .supports import Supports
 
 REGISTRY: dict[str, type[Learner]] = {}
-APART: dict[str, type[Learner]] = {}  # those that rows and labels alone do not suffice for: they are found by name, and not listed
+APART: dict[str, type[Learner]] = {}  # learners that also need a domain for each row: found by name, not listed by `algorithms()`
 
 
 class Progress(NamedTuple):
@@ -60,9 +60,9 @@ class Learner(Declaration, Supports):
     """
 
     algorithm: ClassVar[Algorithm]  # what the class declares, apart from its task
-    task: ClassVar[str] = ""
+    task: ClassVar[Any]  # a Task
     model_class: ClassVar[Any] = Model
-    tasked: ClassVar[bool] = False  # whether every row belongs to one of several tasks
+    by_domain: ClassVar[bool] = False  # whether every row belongs to one of several domains
     types: ClassVar[dict[str, Any]] = {}  # of parameters of an algorithm of another task, where this one has its own
     overrides: ClassVar[dict[str, Any]] = {}  # other defaults for parameters and options; None in a value's place is a default too
     tags: ClassVar[dict[str, dict[str, Any]]] = {}  # scikit-learn's tags where the theory restricts the input
@@ -124,7 +124,7 @@ class Learner(Declaration, Supports):
 
         __init__.__signature__ = inspect.Signature([self, *seen])  # type: ignore[attr-defined]
         cls.__init__ = __init__  # type: ignore[method-assign]
-        (APART if cls.tasked else REGISTRY)[cls.name] = cls
+        (APART if cls.by_domain else REGISTRY)[cls.name] = cls
 
     @classmethod
     def _unfit(cls) -> set[str]:
@@ -237,13 +237,10 @@ class Learner(Declaration, Supports):
             self._check_row(x)
         return stacked(features, X, grow=True), features
 
-    def _targets(self, y: Any, n: int) -> np.ndarray:
-        """Return what the step takes for y."""
-        return inputs.targets(y, n, numeric=True)
-
-    def _said(self, m: Model, f: np.ndarray) -> Any:
-        """Return the answer to one row, given its score."""
-        return float(f[0])
+    def targets(self, y: Any, n: int) -> np.ndarray:
+        """Return what the step takes for the y of n rows, checked."""
+        found: np.ndarray = self.task.targets(y, n)
+        return found
 
     def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the scores from before each update."""
@@ -255,7 +252,7 @@ class Learner(Declaration, Supports):
 
     def _learn_rows(self, rows: Rows, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
         """Learn from checked rows in order; a model that begins here takes `features` for its table."""
-        targets = self._targets(y, rows.n)
+        targets = self.targets(y, rows.n)
         m = self._m if "_m" in self.__dict__ else self._start(rows, features)
         m.features.check(rows, type(self).__name__)
         with m.unharmed():
@@ -299,7 +296,7 @@ class Learner(Declaration, Supports):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None) -> Self:
         """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
         rows, features = self._whole(X)
-        targets = self._targets(y, rows.n)
+        targets = self.targets(y, rows.n)
         rows, targets, c = inputs.without_zeros(rows, targets, inputs.sample_weights(sample_weight, rows.n))
         if rows.n == 0:
             raise ValueError("all sample weights are zero: there is nothing to fit")
@@ -310,8 +307,8 @@ class Learner(Declaration, Supports):
 
     def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> Any:
         """Learn one example with weight w; return the prediction made before."""
-        f = self._learn_row(x, float(self._targets([y], 1)[0]), w)
-        return self._said(self._m if "_m" in self.__dict__ else self._start(None), f)
+        f = self._learn_row(x, float(self.targets([y], 1)[0]), w)
+        return self.task.answer(self._m if "_m" in self.__dict__ else self._start(None), f)
 
     def _learn_row(self, x: Any, target: float, w: float) -> np.ndarray:
         """Learn one example; return its score from before."""
@@ -327,11 +324,11 @@ class Learner(Declaration, Supports):
     def predict_one(self, x: Any) -> Any:
         """Return the prediction for one example; before anything is learned, that of the start (None without labels)."""
         m = self._m if "_m" in self.__dict__ else self._start(self._one(x))
-        return self._said(m, m.score_row(*m.features.row(x, False)))
+        return self.task.answer(m, m.score_row(*m.features.row(x, False)))
 
     def _learn_dicts(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
         """Learn from a list of named examples, one by one, when all of them have passed the checks."""
-        targets = self._targets(y, len(X))
+        targets = self.targets(y, len(X))
         c = inputs.sample_weights(sample_weight, len(X))
         features = self._m.features if "_m" in self.__dict__ else self._features(None)
         for x in X:
@@ -477,11 +474,6 @@ class Learner(Declaration, Supports):
         j = m.features.constant
         return np.delete(w, j, axis=1), w[:, j].copy()
 
-    @classmethod
-    def costs(cls, given: Mapping[str, Any], labels: Labels) -> Any:
-        """Return how rivals are chosen and the margins asked for."""
-        return UnitCost()
-
     # ---- scikit-learn, without importing it --------------------------------------------------------------------------
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name (the reticent ones only when they are set)."""
@@ -514,10 +506,10 @@ class Learner(Declaration, Supports):
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
-        kind = {"classification": "classifier", "regression": "regressor", "one_class": "outlier_detector"}[self.task]
+        kind = self.task.estimator
         return Tags(
             estimator_type=kind,
-            target_tags=TargetTags(required=self.task != "one_class"),
+            target_tags=TargetTags(required=self.task.supervised),
             transformer_tags=None,
             classifier_tags=ClassifierTags(**self.tags.get("classifier", {})) if kind == "classifier" else None,
             regressor_tags=RegressorTags(**self.tags.get("regressor", {})) if kind == "regressor" else None,

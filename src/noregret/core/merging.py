@@ -34,7 +34,7 @@ def merge(mine: Learner, other: Learner) -> None:
     a, b = copy.deepcopy(mine._m), copy.deepcopy(other._m)
     places = unite_features(a, b)
     classes = unite_labels(a, b)
-    columns = unite_tasks(a, b) if mine.tasked else classes
+    columns = unite_domains(a, b) if mine.by_domain else classes
     settle(a.state)
     settle(b.state)
     n, k = int(a.tally[EXAMPLES]), int(b.tally[EXAMPLES])
@@ -84,7 +84,7 @@ def unite_labels(a: Model, b: Model) -> list[int] | None:
     if mine is None or theirs is None:
         return None
     mine.extend(mine.missing(theirs.values))
-    if a.learner.tasked and len(mine) > 2:
+    if a.learner.by_domain and len(mine) > 2:
         raise ValueError(f"cannot merge: all tasks share two labels, found {mine.values}")
     if len(mine) > 2 or b.many:
         for m in (a, b):
@@ -96,10 +96,10 @@ def unite_labels(a: Model, b: Model) -> list[int] | None:
     return [mine.index[v] for v in theirs.values]
 
 
-def unite_tasks(a: Any, b: Any) -> list[int]:
-    """Give a every task of b; return the number in a of each task of b."""
-    a.meet(list(b.tasks))
-    return [a.tasks[v] for v in b.tasks]
+def unite_domains(a: Any, b: Any) -> list[int]:
+    """Give a every domain of b; return the number in a of each domain of b."""
+    a.meet(list(b.domains))
+    return [a.domains[v] for v in b.domains]
 
 
 def flip(m: Model) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import engine
 from .basis import described
-from .drivers import Drivers, Job, drivers, flatten
+from .drivers import Drivers, Job, Text, drivers, flatten
 from .expansion import Expansion
 from .features import Features
 from .inputs import FLOATS, Rows
@@ -47,7 +47,7 @@ class Model:
 
     def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:
         self.learner = type(learner)
-        self.algorithm = learner.algorithm
+        self.algorithm, self.task = learner.algorithm, learner.task
         self.given = learner.get_params()
         self.features = features
         self.labels = labels
@@ -156,7 +156,7 @@ class Model:
             settle(self.state)
         self.given, self.params = given, params
         if self.many and self.labels is not None:
-            self.cost = self.learner.costs(given, self.labels)
+            self.cost = self.task.costs(self.algorithm, given, self.labels)
         self.refresh()
 
     # ---- classes -----------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class Model:
         """Go from one score to a row per class (what was learned is kept), or add rows."""
         labels = self.labels
         assert labels is not None
-        cost = self.learner.costs(self.given, labels)
+        cost = self.task.costs(self.algorithm, self.given, labels)
         first = not self.many
         fresh = self.tally[EXAMPLES] == 0
         self.many = True
@@ -221,28 +221,27 @@ class Model:
         """Whether it matters to what is kept how many classes are known."""
         return isinstance(self.spec[0], Expansion) and bool(self.spec[0].budget.bytes)
 
+    @property
+    def text(self) -> Text:
+        """The loops over rows."""
+        found: Text = self.task.loops(self.many)
+        return found
+
     # ---- running -----------------------------------------------------------------------------------------------------
     def loop(self, layout: str, weighted: bool) -> Drivers:
         """Return the drivers for a layout; numba is imported here, at first use."""
         found = self.loops.get((layout, weighted))
         if found is None:
-            a = self.algorithm
-            share = a.share if self.many and a.share is not None and a.shares(self.params) else None
-            job = Job(
-                a.name,
-                a.step,
-                a.score_row,
-                share,
-                self.state,
-                self.params,
-                self.cost,
-                self.labels is not None,
-                self.many,
-                self.features.bias,
-                self.of_objects,
-            )
-            found = self.loops[layout, weighted] = drivers(job, layout, weighted)
+            found = self.loops[layout, weighted] = drivers(self.job(), layout, weighted)
         return found
+
+    def job(self, **other: Any) -> Job:
+        """Return what decides the text of the drivers; `other` takes the place of the step, the score, ..."""
+        a, bias = self.algorithm, self.features.bias
+        share = a.share if self.many and a.share is not None and a.shares(self.params) else None
+        trees = (self.state, self.params, self.cost)
+        flags = (self.labels is not None, self.many, bias, self.of_objects)
+        return Job(self.text, a.name, a.step, a.score_row, share, *trees, *flags)._replace(**other)
 
     @contextlib.contextmanager
     def unharmed(self) -> Iterator[None]:

@@ -256,8 +256,8 @@ def pack(learner: Learner) -> tuple[dict[str, Any], Tensors]:
         "dims": {k: int(n) for k, n in m.dims.items()},
         "sparse": getattr(m, "sparse", False),
     }
-    if cls.tasked:
-        meta["model"]["tasks"] = [encode(v, f"task {v!r}", {}) for v in m.tasks]
+    if cls.by_domain:
+        meta["model"]["tasks"] = [encode(v, f"task {v!r}", {}) for v in m.domains]
     given = options(m.given, "parameter", parts)  # those in force: the learner's attributes may have been set since
     meta["model"]["given"] = {k: v for k, v in given.items() if json.dumps(v) != json.dumps(params[k])}
     tensors |= names_of(m.features)
@@ -397,10 +397,10 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
     tally, dims, many = tensors.pop("tally"), said["dims"], said["many"]
     expect(all(type(n) is int and n >= 0 for n in dims.values()), "sizes", dims)
     expect(dims["feature"] >= max(features.size, 1), f"room for {features.size} features", dims["feature"])
-    expect((labels is not None) == (cls.task == "classification"), f"labels as {cls.task} has them", said["labels"])
-    tasks = tasks_of(said["tasks"]) if cls.tasked else {}
-    expect(not (cls.tasked and many), "one score for each row", many)
-    rows = max(len(tasks), 1) if cls.tasked else max(len(labels), 1) if labels is not None and many else 1
+    expect((labels is not None) == cls.task.labelled, f"labels as {cls.task} has them", said["labels"])
+    tasks = tasks_of(said["tasks"]) if cls.by_domain else {}
+    expect(not (cls.by_domain and many), "one score for each row", many)
+    rows = max(len(tasks), 1) if cls.by_domain else max(len(labels), 1) if labels is not None and many else 1
     expect(type(many) is bool and dims["class"] == rows, f"{rows} rows of weights", dims["class"])
 
     in_force = cls(**{**params, **{k: decode(v, parts) for k, v in said["given"].items()}})
@@ -431,8 +431,8 @@ def build(meta: dict[str, Any], tensors: Tensors) -> Learner:
         expect(tensors[at].shape == slot.shape(dims), f"{at} of shape {slot.shape(dims)}", tensors[at].shape)
 
     m = cls.model_class(in_force, features, None, sparse)
-    if cls.tasked:
-        m.tasks = tasks
+    if cls.by_domain:
+        m.domains = tasks
     expect(dims.keys() == m.dims.keys() and dims["two"] == 2, f"the sizes {sorted(m.dims)}", dims)
     expect(tally.dtype == m.tally.dtype and tally.shape == m.tally.shape, "a tally", tally)
     most = rows if many else 3

@@ -21,7 +21,7 @@ from ..core.model import Model
 from ..core.rounds import SEEN, TIE
 from ..core.votes import Voted
 from ..streams.stream import Stream, cut
-from ..tasks.classification import answers, halves
+from ..tasks.classes import answered, halves
 from ..tasks.sampling import SelectiveSampler
 from ..transforms.front import Front
 from .drift import detector
@@ -199,7 +199,7 @@ class Run:
             b = a + len(piece.f)
             weights = None if c is None else c[a:b]
             if self.learner.task == "classification":
-                said, seen = answers(piece)
+                said, seen = answered(piece)
                 self.figures.positive = piece.positive
                 told = self.figures.add(piece.y, said, piece.f, weights, seen)
                 watched.append(told.wrong)
@@ -213,7 +213,7 @@ class Run:
 
     def _count(self, tasks: np.ndarray | None, cost: np.ndarray, c: np.ndarray | None) -> None:
         """Add rows, weights and mistakes (or losses) to those of each task."""
-        if tasks is None or not self.learner.tasked:
+        if tasks is None or not self.learner.by_domain:
             return
         weights = np.ones(len(cost)) if c is None else c
         for task in dict.fromkeys(tasks.tolist()):
@@ -323,7 +323,7 @@ class Run:
     @property
     def comparable(self) -> bool:
         """Whether there is one fixed model to compare with: for a pool and for several tasks there is none."""
-        return not (self.is_pool or self.learner.tasked)
+        return not (self.is_pool or self.learner.by_domain)
 
     @property
     def is_pool(self) -> bool:
@@ -367,7 +367,7 @@ class Run:
             "curve": {k: v for k, v in curve.items() if k in kept and any(x is not None for x in v)},
             "drifts": self.drifts,
             "regret": pool_report(self.learner, self.points) if self.is_pool else None,
-            **({"tasks": self._tasks()} if self.learner.tasked and m is not None else {}),
+            **({"tasks": self._tasks()} if self.learner.by_domain and m is not None else {}),
             **({} if self.sampler is None else {"queries": self.sampler.n_queries_}),
             **({"pool": self.learner.report()["learners"]} if self.is_pool else {}),
         }

@@ -63,7 +63,7 @@ def weights_of(learner: Learner) -> np.ndarray:
 
 def rows_of(learner: Learner, n: int) -> list[Any]:
     """Return the class or the task of each of n rows of weights; nothing where there is one row."""
-    if learner.tasked:
+    if learner.by_domain:
         return list(learner.tasks_)
     labels = learner._m.labels
     return list(labels.values) if labels is not None and n > 1 else []

@@ -198,7 +198,7 @@ class Answered:
         codes = codes_of(y, table)
         m = learner._m
         assert m.labels is not None
-        said = learner._picked(m, f)
+        said = learner.task.codes(m, f)
         known = len(m.labels)
         if m.many and len(table) > known:
             f = np.hstack([f, np.zeros((len(f), len(table) - known))])

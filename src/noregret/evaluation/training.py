@@ -214,10 +214,10 @@ def answer(source: Any, model: Model, *, reject: float | None = None, **options:
         f = learner._score_rows(batch.data)
         if reject is not None:
             labels = learner.sure(batch.data, reject)
-            yield Answers(batch.ids, labels, learner._outward(m, f), batch.y)
+            yield Answers(batch.ids, labels, learner.task.margins(m, f), batch.y)
         elif isinstance(learner, Classifier):
             assert m.labels is not None
-            yield Answers(batch.ids, m.labels.array()[learner._picked(m, f)], learner._outward(m, f), batch.y)
+            yield Answers(batch.ids, learner.task.answers(m, f), learner.task.margins(m, f), batch.y)
         else:
             said = np.where(f[:, 0] >= 0.0, 1, -1) if learner.task == "one_class" else f[:, 0]
             yield Answers(batch.ids, said, f[:, 0], batch.y)

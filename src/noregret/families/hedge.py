@@ -16,7 +16,8 @@ from ..core.features import Features
 from ..core.inputs import Rows
 from ..core.labels import Labelled, Labels, some
 from ..core.params import Choice, Optional, Range
-from ..tasks.classification import COSTS, Classifier, distinct
+from ..tasks.classes import distinct
+from ..tasks.classification import COSTS, Classifier
 from ..tasks.pool import Pool, members
 from ..tasks.weighing import RULES
 

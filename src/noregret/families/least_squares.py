@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from ..core.drivers import Job, drivers
+from ..core.drivers import drivers
 from ..core.examples import importance, item, nnz
 from ..core.features import Features
 from ..core.inputs import Rows, refuse_not_finite, sample_weights, where_not_finite
@@ -377,11 +377,11 @@ class RLS(Regressor):
         m.resize(cell=1, slot=int(m.params.window) + 1 if m.params.window else 0)
         return m
 
-    def _targets(self, y: Any, n: int) -> np.ndarray:
+    def targets(self, y: Any, n: int) -> np.ndarray:
         """Return targets, or rows of them."""
         Y = np.asarray(y) if y is not None and not hasattr(y, "tocsr") else np.empty(0)
         if Y.ndim != 2 or Y.shape[1] == 1:
-            Y = super()._targets(y, n)
+            Y = super().targets(y, n)
         elif len(Y) != n:
             raise ValueError(f"X and y have inconsistent lengths: {n} rows and {len(Y)} targets")
         else:
@@ -422,7 +422,7 @@ class RLS(Regressor):
     def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the predictions from before each update."""
         if is_dicts(X):
-            if self._targets(y, len(X)).ndim == 2:
+            if self.targets(y, len(X)).ndim == 2:
                 raise ValueError("several targets need rows of arrays: pass X as an array, a sparse matrix or a frame")
             return super().learn_many(X, y, sample_weight)
         rows = self._check(X)
@@ -442,12 +442,12 @@ class RLS(Regressor):
         that cannot be removed with accuracy, is an error that leaves everything as it was.
         """
         m = self._model()
-        t = self._targets([y], 1)
+        t = self.targets([y], 1)
         idx, values = m.features.row(x, False)
         if isinstance(x, Mapping) and len(values) < len(x):
             raise ValueError("the example cannot be forgotten: some of its features were never learned from")
         c, slot = self._slot(m, idx, values, t.reshape(-1), w) if m.params.window else (w * m.params.forgetting**age, -1)
-        job = Job("rls_forget", unlearn, first, None, m.state, m.params, m.cost, False, False, m.features.bias)
+        job = m.job(name="rls_forget", step=unlearn)
         rows = (np.array([0, len(idx)]), np.ascontiguousarray(idx, np.uint32), np.ascontiguousarray(values, np.float64))
         tally = np.zeros_like(m.tally)
         if slot >= 0:

@@ -22,7 +22,7 @@ from ..core.weights import PERIOD, add, dot
 from ..core.words import rare, strict, word
 from ..parts.losses import ClassLoss
 from ..tasks.classification import Classifier
-from ..tasks.many_tasks import ManyTasks, ManyTasksClassifier
+from ..tasks.domains import Domains, DomainsClassifier
 from ..tasks.regression import Regressor
 from .dual_averaging import AXES, NOW, ROUNDS, collect, sums
 
@@ -196,7 +196,7 @@ class State(NamedTuple):
     w: Own
 
 
-class MultiTask(ManyTasksClassifier, Classifier):
+class MultiTask(DomainsClassifier, Classifier):
     """Online multi-task feature selection: related problems on the same features, and few features for all of them.
 
     With g the gradients of all rounds of all tasks, averaged, a row g_j for each feature: `variant` "individual" w =
@@ -235,7 +235,7 @@ class MultiTask(ManyTasksClassifier, Classifier):
     overrides: ClassVar[dict[str, Any]] = {"task_column": None}
 
 
-class MultiTaskRegressor(ManyTasks, Regressor, algorithm=MultiTask):
+class MultiTaskRegressor(Domains, Regressor, algorithm=MultiTask):
     """Online multi-task feature selection for real targets.
 
     As MultiTask. Parameters: `variant`: "individual", "all" or "both"; `loss`: "square", "absolute", "epsilon_insensitive",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,10 +9,11 @@ import numpy as np
 from ..core import inputs
 from ..core.features import Features
 from ..core.inputs import Rows
-from ..core.labels import Coded, Labelled, Labels, label_array, plain, some
+from ..core.labels import Labelled, Labels, label_array, plain, some
 from ..core.learner import Learner, Progress
 from ..core.model import Model
-from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
+from ..core.rounds import SEEN, TIE
+from .classes import CLASSIFICATION, class_weight_of, distinct, halves, plain_labels, sign, widest
 
 SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])  # which of two classes is the positive one: the sign of each
 COSTS = {"cost": None, "mode": "max_loss", "margin": "sqrt_cost"}
@@ -22,8 +22,8 @@ COSTS = {"cost": None, "mode": "max_loss", "margin": "sqrt_cost"}
 class Classifier(Learner):
     """A learner of labels: any hashable values, known beforehand (`classes`) or met on the way."""
 
-    task: ClassVar[str] = "classification"
-    _estimator_type = "classifier"
+    task: ClassVar[Any] = CLASSIFICATION
+    _estimator_type = CLASSIFICATION.estimator
     options: ClassVar[dict[str, Any]] = {
         "fit_intercept": True,
         "average": False,
@@ -48,7 +48,7 @@ class Classifier(Learner):
         rows = self._check(X)
         m = self._m if "_m" in self.__dict__ else self._start(rows, classes=classes)
         self._check_classes(m, classes)
-        return self._outward(m, widest(self._learn_coded(m, rows, y, inputs.sample_weights(sample_weight, rows.n))))
+        return self.task.margins(m, widest(self._learn_coded(m, rows, y, inputs.sample_weights(sample_weight, rows.n))))
 
     def _learn_rows(self, rows: Rows, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
         if self.nonnegative:
@@ -59,8 +59,7 @@ class Classifier(Learner):
 
     def _learn_coded(self, m: Model, rows: Rows, y: Any, c: np.ndarray | None) -> list[Progress]:
         """Learn from checked rows with labels."""
-        if not isinstance(y, Coded):
-            y = discrete(inputs.targets(y, rows.n, numeric=False))
+        y = self.task.targets(y, rows.n)
         c = self._weigh(y, c, balance=False)
         done = []
         with m.unharmed():
@@ -93,7 +92,7 @@ class Classifier(Learner):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None) -> Self:
         """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
         rows, features = self._whole(X)
-        y = discrete(inputs.targets(y, rows.n, numeric=False))
+        y = self.task.targets(y, rows.n)
         c = self._weigh(y, inputs.sample_weights(sample_weight, rows.n), balance=True)
         rows, y, c = inputs.without_zeros(rows, y, c)
         if rows.n == 0:
@@ -183,9 +182,9 @@ class Classifier(Learner):
             return self._learn_slowly(x, plain(y), w)
         idx, values = self._row(m, x, grow=True)
         if m.many:
-            return self._said(m, m.learn_row(idx, values, code))
+            return self.task.answer(m, m.learn_row(idx, values, code))
         known = m.tally.item(SEEN)
-        return self._said(m, m.learn_row(idx, values, 1.0 if code == m.labels.positive else -1.0), known)
+        return self.task.answer(m, m.learn_row(idx, values, 1.0 if code == m.labels.positive else -1.0), known)
 
     def _learn_slowly(self, x: Any, y: Any, w: float) -> Any:
         """Learn one example that may be the first, bring a new label or carry a weight."""
@@ -196,7 +195,7 @@ class Classifier(Learner):
         m.expect(len(labels.missing([y])))
         before = None
         if m.tally[SEEN] or labels.declared:
-            before = self._said(m, m.score_row(*m.features.row(x, False)))
+            before = self.task.answer(m, m.score_row(*m.features.row(x, False)))
         m.features.row(x, False)  # all checks pass before anything changes
         self._check_row(x)
         if c is not None and c[0] == 0.0:
@@ -210,7 +209,7 @@ class Classifier(Learner):
 
     def _learn_named(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> np.ndarray:
         """Learn from a list of named examples, one by one, when all of them have passed the checks."""
-        values = plain_labels(discrete(inputs.targets(y, len(X), numeric=False)))
+        values = plain_labels(self.task.targets(y, len(X)))
         c = inputs.sample_weights(sample_weight, len(X))
         m = self._m if "_m" in self.__dict__ else self._start(None, classes=classes)
         self._check_classes(m, classes)
@@ -232,31 +231,18 @@ class Classifier(Learner):
         for i, (f, many) in enumerate(said):
             f = f if many or not m.many else halves(f, m.labels.positive)
             out[i, : len(f)] = f
-        return self._outward(m, out)
+        return self.task.margins(m, out)
 
     # ---- answering ---------------------------------------------------------------------------------------------------
-    def _said(self, m: Model, f: np.ndarray, known: int | None = None) -> Any:
-        """Return the label of one row of scores."""
-        return said(m, f, known)
-
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row."""
         f = self._scores(X)
-        labels = self._m.labels
-        assert labels is not None
-        return labels.array()[self._picked(self._m, f)]
-
-    def _picked(self, m: Model, f: np.ndarray) -> np.ndarray:
-        """Return the code of the label of each row of scores."""
-        return picked(m, f)
+        found: np.ndarray = self.task.answers(self._m, f)
+        return found
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return a score per class in the order of `classes_`; with two classes one score, above 0 for the second."""
-        return self._outward(self._model(), self._scores(X))
-
-    def _outward(self, m: Model, f: np.ndarray) -> np.ndarray:
-        """Return scores in the order of `classes_`."""
-        return outward(m, f)
+        return self.task.margins(self._model(), self._scores(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy."""
@@ -288,164 +274,3 @@ class Classifier(Learner):
             w = w[labels.order]
             return w[1:] - w[:1] if len(labels) == 2 else w
         return w * sign(labels)
-
-    @classmethod
-    def costs(cls, given: Mapping[str, Any], labels: Labels) -> Any:
-        """Return how rivals are chosen: by cost and mode, with the margin each confusion asks for (C.4)."""
-        if given.get("cost") is None:
-            return UnitCost()
-        margins: dict[str, Any] = {"sqrt_cost": np.sqrt, "cost": np.array, "unit": lambda cost: (cost > 0.0) * 1.0}
-        modes: dict[str, Any] = {"max_loss": MaxLoss, "prediction": ByPrediction}
-        given = {"margin": "cost", **given}  # who asks for no margin pays the cost itself
-        for what, table in (("margin", margins), ("mode", modes)):
-            if given[what] not in table:
-                raise ValueError(f"{what} must be one of {', '.join(map(repr, table))}, got {given[what]!r}")
-        kind = modes[given["mode"]]
-        kind = cls.priced if cls.priced is not None and kind is MaxLoss else kind
-        return kind(np.ascontiguousarray(margins[given["margin"]](cost_matrix(given["cost"], labels))))
-
-
-def cost_matrix(cost: Any, labels: Labels) -> np.ndarray:
-    """Return the costs by code. A matrix is in the order of the declared classes; a mapping is {(true, predicted): cost}.
-
-    Pairs a mapping does not name, and classes a matrix does not reach, cost 1.
-    """
-    K = len(labels)
-    C = 1.0 - np.eye(max(K, 1))
-    if isinstance(cost, Mapping):
-        for (y, r), v in cost.items():
-            if not (np.isfinite(v) and v >= 0.0 and (y != r or v == 0.0)):
-                raise ValueError(f"the cost of predicting {r!r} for {y!r} must be finite, not negative, and 0 if right; got {v!r}")
-            if y in labels.index and r in labels.index:
-                C[labels.index[y], labels.index[r]] = v
-    else:
-        try:
-            given = np.asarray(cost, np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"cost must be a square matrix or a mapping {{(true, predicted): cost}}, got {cost!r}") from None
-        if given.ndim != 2 or given.shape[0] != given.shape[1] or not labels.declared or len(given) != K:
-            raise ValueError(
-                f"a cost matrix is square, with a row per declared class (classes=...): {K} of them, got {given.shape}"
-            )
-        C[:] = given
-    if not np.isfinite(C).all() or (C < 0.0).any() or np.diag(C).any():
-        raise ValueError("costs must be finite and not negative, and 0 for the right answer")
-    return C
-
-
-def distinct(y: Labelled) -> tuple[list[Any], np.ndarray]:
-    """Return the different labels in order of first appearance, and which one each row has."""
-    if isinstance(y, Coded):
-        used, codes = distinct(y.codes)
-        return [plain(y.values[k]) for k in used], codes
-    if y.dtype.kind == "O":
-        index: dict[Any, int] = {}
-        numbers = [index.setdefault(plain(v), len(index)) for v in y.tolist()]
-        return list(index), np.array(numbers, np.int64)
-    found, first, inverse = np.unique(y, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    return [plain(v) for v in found[order].tolist()], np.argsort(order)[inverse]
-
-
-def halves(f: np.ndarray, positive: int) -> np.ndarray:
-    """Return the one score of two classes as a score for each, as when a third class appears."""
-    return 0.5 * f * np.where(np.arange(2) == positive, 1.0, -1.0)
-
-
-def widest(done: list[Progress]) -> np.ndarray:
-    """Return the scores of consecutive rows with as many columns as the last of them have."""
-    if len(done) == 1:
-        return done[0].f
-    out = np.zeros((sum(len(piece.f) for piece in done), max(piece.f.shape[1] for piece in done)))
-    a = 0
-    for piece in done:
-        f = piece.f if piece.many or out.shape[1] == 1 else halves(piece.f, piece.positive)
-        out[a : a + len(f), : f.shape[1]] = f
-        a += len(f)
-    return out
-
-
-def answers(piece: Progress) -> tuple[np.ndarray, np.ndarray]:
-    """Return the code answered to each row (-1 where no class was known), and how many classes were known then."""
-    f, y = piece.f, piece.y
-    if piece.many:
-        seen = np.maximum(piece.seen, np.maximum.accumulate(np.concatenate([[0], y[:-1] + 1])))
-        hidden = np.arange(f.shape[1]) >= seen[:, None]
-        said = np.argmax(np.where(hidden, -np.inf, f), axis=1)
-        return np.where(seen > 0, said, -1), seen
-    up = y == piece.positive
-    met = [np.logical_or.accumulate(np.concatenate([[bool(piece.seen & bit)], mine[:-1]])) for bit, mine in ((1, up), (2, ~up))]
-    above = (f[:, 0] > 0.0) | ((f[:, 0] == 0.0) & (piece.tie > 0))
-    above = np.where(met[0] & met[1], above, met[0])
-    said = np.where(above, piece.positive, 1 - piece.positive)
-    seen = met[0].astype(np.int64) + met[1]
-    return np.where(seen > 0, said, -1), seen
-
-
-def plain_labels(y: np.ndarray) -> list[Any]:
-    """Return labels as plain values."""
-    return [plain(v) for v in y.tolist()]
-
-
-def sign(labels: Labels) -> float:
-    """Return the sign that turns the one score of two classes into that of the second of them, as sorted."""
-    return -1.0 if len(labels) == 2 and labels.order[1] != labels.positive else 1.0
-
-
-def class_weight_of(given: Mapping[Any, float], label: Any) -> float:
-    """Return the weight of a class, 1 if it is not named."""
-    if not isinstance(given, Mapping):
-        raise TypeError(f"class_weight must be a dict of weights by label, or 'balanced', got {given!r}")
-    v = given.get(label, 1.0)
-    if not (isinstance(v, (int, float, np.number)) and np.isfinite(v) and v >= 0.0):
-        raise ValueError(f"class_weight of {label!r} must be a finite number, not negative; got {v!r}")
-    return float(v)
-
-
-def discrete(y: np.ndarray) -> np.ndarray:
-    """Refuse real targets."""
-    if y.dtype.kind == "f":
-        odd = y != np.floor(y)
-        if odd.any():
-            at = int(np.argmax(odd))
-            raise ValueError(
-                f"Unknown label type: continuous. y has {y[at]!r} in row {at}; labels must be discrete. Use a regressor for real "
-                "targets."
-            )
-    return y
-
-
-# ---- from scores to answers, for whatever has labels, a tally and scores of two or many classes ------------------------
-def said(m: Any, f: np.ndarray, known: int | None = None) -> Any:
-    """Return the label of one row of scores."""
-    labels = m.labels
-    assert labels is not None
-    seen = m.tally.item(SEEN) if known is None else known
-    if seen == 0:
-        return None
-    if m.many:
-        return labels.values[int(np.argmax(f[:seen]))]
-    s = f.item(0) if seen == 3 else 1.0 if seen == 1 else -1.0
-    up = s > 0.0 or (s == 0.0 and m.tally[TIE] > 0)
-    return labels.values[labels.positive if up else 1 - labels.positive]
-
-
-def picked(m: Any, f: np.ndarray) -> np.ndarray:
-    """Return the code of the label of each row of scores."""
-    labels, seen = m.labels, int(m.tally[SEEN])
-    assert labels is not None
-    if m.many:
-        return np.argmax(f[:, :seen], axis=1)
-    s = f[:, 0] if seen == 3 else np.full(len(f), 1.0 if seen == 1 else -1.0)
-    up = (s > 0.0) | ((s == 0.0) & (m.tally[TIE] > 0))
-    return np.where(up, labels.positive, 1 - labels.positive)
-
-
-def outward(m: Any, f: np.ndarray) -> np.ndarray:
-    """Return scores in the order of `classes_`."""
-    labels = m.labels
-    assert labels is not None
-    if f.shape[1] > 1 or m.many:
-        f = f[:, labels.order]
-        return f[:, 1] - f[:, 0] if len(labels) == 2 else f
-    return f[:, 0] * sign(labels)

@@ -13,7 +13,7 @@ from ..core.labels import label_array
 from ..core.learner import Learner, is_dicts, refuse_names, stacked
 from ..core.model_file import expect
 from ..core.rounds import SEEN, TIE
-from .classification import outward, picked, said
+from ..core.task import TASKS, Task
 
 
 class Compact:
@@ -47,7 +47,8 @@ class Compact:
         if m.features.bias:
             W[m.features.constant] = 0.0
         at = np.flatnonzero(W.any(axis=1))
-        self.learner, self.task = learner.name, learner.task
+        self.learner = learner.name
+        self.task: Task = learner.task
         self.features, self.at = reduced(m.features, at)
         self.W, self.b = W[at], bias
         self.labels, self.many = m.labels, m.many
@@ -79,21 +80,19 @@ class Compact:
     def predict(self, X: Any) -> np.ndarray:
         """Return the label, or the number, of each row."""
         f = self._scores(X)
-        if self.labels is None:
-            return f[:, 0]
-        return self.labels.array()[picked(self, f)]
+        return self.task.answers(self, f)
 
     def predict_one(self, x: Any) -> Any:
         """Return the label, or the number, of one example."""
         idx, values = self.features.row(x, False)
         f = self._of(Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0))[0]
-        return float(f[0]) if self.labels is None else said(self, f)
+        return self.task.answer(self, f)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return a score per class in the order of `classes_`; with two classes one score, above 0 for the second."""
         if self.labels is None:
             raise AttributeError("decision_function: this is a regression; use predict")
-        return outward(self, self._scores(X))
+        return self.task.margins(self, self._scores(X))
 
     def partial_fit(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse: this is a predictor."""
@@ -114,12 +113,12 @@ class Compact:
     @property
     def coef_(self) -> np.ndarray:
         """The weights of these features."""
-        return self.W.T.copy() if self.labels is None else np.atleast_2d(outward(self, self.W).T)
+        return self.W.T.copy() if self.labels is None else np.atleast_2d(self.task.margins(self, self.W).T)
 
     @property
     def intercept_(self) -> np.ndarray:
         """The weight of the constant feature, for each class or alone."""
-        return self.b.copy() if self.labels is None else np.ravel(outward(self, self.b[None]))
+        return self.b.copy() if self.labels is None else np.ravel(self.task.margins(self, self.b[None]))
 
     @property
     def classes_(self) -> np.ndarray:
@@ -146,11 +145,12 @@ class Compact:
         """Return the predictor of a file, every number of it checked."""
         own, names = meta["compact"], tensors.pop("features", None)
         self = cls.__new__(cls)
-        self.learner, self.task, self.many = own["learner"], own["task"], own["many"]
+        expect(own["task"] in TASKS, "a task this version knows", own["task"])
+        self.learner, self.task, self.many = own["learner"], TASKS[own["task"]], own["many"]
         self.features, self.labels = model_file.features_of(own["features"], names), model_file.labels_of(own["labels"])
         expect(tensors.keys() == {"at", "W", "b", "tally"}, "the tensors at, W, b, tally", sorted(tensors))
         self.at, self.W, self.b, self.tally = (tensors[k] for k in ("at", "W", "b", "tally"))
-        expect(type(self.many) is bool and (self.labels is not None) == (self.task == "classification"), "labels", own["labels"])
+        expect(type(self.many) is bool and (self.labels is not None) == self.task.labelled, "labels", own["labels"])
         columns = len(self.labels) if self.labels is not None and self.many else 1
         expect(self.W.dtype == np.float64 and self.W.shape == (len(self.at), columns), f"W of {columns} columns", self.W.shape)
         expect(self.b.dtype == np.float64 and self.b.shape == (columns,), f"b of {columns} numbers", self.b.shape)

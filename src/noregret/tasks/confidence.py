@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core import inputs
 from ..core.covariance import Full, margin
-from ..core.drivers import Job, drivers
+from ..core.drivers import drivers
 from ..core.inputs import Rows
 from ..core.learner import is_dicts, stacked
 from ..core.model import Model
@@ -106,7 +106,7 @@ class SecondOrder(Classifier):
         m = self._sound()
         at = self._margins(m, X)
         reach = NormalDist().inv_cdf(0.5 + LEVEL.check("level", level) / 2.0) * np.sqrt(self._spread(m, at.variance))
-        middle = self._outward(m, at.mean)
+        middle = self.task.margins(m, at.mean)
         return middle - reach, middle + reach
 
     def predict(self, X: Any, reject: float | None = None, reject_label: Any = None) -> np.ndarray:
@@ -123,7 +123,7 @@ class SecondOrder(Classifier):
         limit, m = REJECT.check("reject", reject), self._sound()
         assert m.labels is not None
         at = self._margins(m, X)
-        picked = self._picked(m, at.f)
+        picked = self.task.codes(m, at.f)
         said = m.labels.array()[picked].astype(object)
         said[self._right(m, at, picked) < limit] = reject_label
         return said
@@ -136,8 +136,8 @@ class SecondOrder(Classifier):
         if not m.tally[SEEN]:
             return None
         at = self._margins(m, [x] if isinstance(x, Mapping) else np.reshape(x, (1, -1)))
-        unsure = self._right(m, at, self._picked(m, at.f))[0] < limit
-        return reject_label if unsure else self._said(m, at.f[0])
+        unsure = self._right(m, at, self.task.codes(m, at.f))[0] < limit
+        return reject_label if unsure else self.task.answer(m, at.f[0])
 
     def _ready(self, x: Any) -> Model:
         """Return the model, or what one that begins with x would be; a diagonal is not looked through for one example."""
@@ -192,8 +192,8 @@ class SecondOrder(Classifier):
 
     def _measure(self, m: Model, rows: Rows, of: Any) -> np.ndarray:
         """Return a number of each row and class, by a compiled loop of its own."""
-        name = f"{type(self).name}_{of.__name__}"
-        loop = drivers(Job(name, of, of, None, m.state, m.params, m.cost, True, m.many, m.features.bias), rows.layout, False)
+        job = m.job(name=f"{type(self).name}_{of.__name__}", step=of, score=of, share=None, labelled=True)
+        loop = drivers(job, rows.layout, False)
         args = list(m.args)
         for i in m.scratch:
             args[i] = np.zeros_like(args[i])

@@ -1,29 +1,26 @@
-"""Several tasks at once: every row belongs to one, and each has a column of the weights.
+"""Several domains at once: every row belongs to one, and each has a column of the weights. Users call them tasks.
 
-Rows carry the names of their tasks (`Rows.tasks`), so that whatever hands rows on hands on the tasks.
+Rows carry the names of their domains (`Rows.tasks`), so that whatever hands rows on hands on the domains.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from ..core import inputs
-from ..core.drivers import LAYOUTS, flatten
-from ..core.engine import build, interpreting
-from ..core.examples import Biased, Block, Sparse, Weighted
+from ..core.drivers import Text
 from ..core.features import Features
 from ..core.inputs import Rows
 from ..core.labels import Labelled, Labels, some
 from ..core.learner import Learner, Progress, is_dicts, stacked
 from ..core.model import Model
-from ..core.rounds import count, wrong_sign
-from ..core.weights import dot
-from .classification import Classifier, answers, discrete, distinct
+from .classes import answered, distinct
+from .classification import Classifier
+from .loops import COLUMN_PER_DOMAIN
 
 if TYPE_CHECKING:
     Base = Learner
@@ -31,80 +28,28 @@ if TYPE_CHECKING:
 else:
     Base = LabelBase = object
 
-TEXT = """
-@jit
-def learn({args}{data}task, K, c, y, tally, out):
-    s, p = {S}, {P}
-    for i in range({n}):
-        if task[i] < 0:
-            out[i, 0] = 0.0
-            continue
-        x = Block({row}, np.uintp(task[i]), np.uintp(K))
-        if c[i] == 0.0:
-            out[i, 0] = dot(s.w, x)
-            continue
-        f, moved = step(s, Weighted(x, c[i]), y[i], p)
-        out[i, 0] = f
-        count(tally, {wrong}, moved)
 
-@jit
-def predict({args}{data}task, K, out):
-    s, p = {S}, {P}
-    for i in range({n}):
-        out[i, 0] = 0.0
-        if task[i] >= 0:
-            out[i, 0] = dot(s.w, Block({row}, np.uintp(task[i]), np.uintp(K)))
-"""
-
-
-class Code(NamedTuple):
-    """What decides the text of the loops: kinds and functions, no values."""
-
-    name: str
-    step: Any
-    S: str
-    P: str
-    args: tuple[str, ...]
-    kinds: tuple[tuple[str, type], ...]
-    labelled: bool
-    bias: bool
-
-
-@cache
-def loops(code: Code, layout: str, interpreted: bool) -> dict[str, Any]:
-    """Return the compiled loops of a learner for a layout of rows."""
-    data, n, row = LAYOUTS[layout]
-    text = TEXT.format(
-        args="".join(f"{a}, " for a in code.args),
-        data=("j, " if code.bias else "") + data,
-        S=code.S,
-        P=code.P,
-        n=n,
-        row=f"Biased({row}, j)" if code.bias else row,
-        wrong="wrong_sign(tally, f, y[i])" if code.labelled else "False",
-    )
-    known: dict[str, Any] = {k.__name__: k for k in (Biased, Block, Sparse, Weighted, count, wrong_sign)}
-    known |= {**dict(code.kinds), "step": code.step, "dot": dot}
-    found: dict[str, Any] = build(f"{code.name}_{layout}", text, {k: v for k, v in known.items() if f"{k}(" in text})
-    return found
-
-
-class TaskModel(Model):
-    """A model with a column of weights, where others have classes, for each task."""
+class DomainModel(Model):
+    """A model with a column of weights, where others have classes, for each domain."""
 
     def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:
-        self.tasks: dict[Any, int] = {}  # the number of each task
+        self.domains: dict[Any, int] = {}  # the number of each
         super().__init__(learner, features, labels, sparse)
 
-    def numbered(self, tasks: Any) -> np.ndarray:
-        """Return the number of the task of each row, -1 for one that is not known."""
-        return np.fromiter(map(self.tasks.get, tasks, repeat(-1)), np.int64, len(tasks))
+    @property
+    def text(self) -> Text:
+        """The loops over rows."""
+        return COLUMN_PER_DOMAIN
 
-    def meet(self, tasks: Iterable[Any]) -> None:
-        """Make room for tasks that are new."""
-        for v in dict.fromkeys(tasks):
-            self.tasks.setdefault(v, len(self.tasks))
-        self.resize(**{"class": max(len(self.tasks), 1)})
+    def numbered(self, domains: Any) -> np.ndarray:
+        """Return the number of the domain of each row, -1 for one that is not known."""
+        return np.fromiter(map(self.domains.get, domains, repeat(-1)), np.int64, len(domains))
+
+    def meet(self, domains: Iterable[Any]) -> None:
+        """Make room for domains that are new."""
+        for v in dict.fromkeys(domains):
+            self.domains.setdefault(v, len(self.domains))
+        self.resize(**{"class": max(len(self.domains), 1)})
 
     def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the scores from before each update."""
@@ -112,24 +57,16 @@ class TaskModel(Model):
         self.meet(rows.tasks if c is None else rows.tasks[c > 0.0])  # rows of weight 0 change nothing
         weights, out = np.ones(rows.n) if c is None else c, np.empty((rows.n, 1))
         given = (self.numbered(rows.tasks), self.dims["class"], weights, y, self.tally, out)
-        self._loops(rows.layout)["learn"](*self.args, *rows.arrays, *given)
+        self.loop(rows.layout, True).learn(*self.args, *rows.arrays, *given)
         return out
 
     def score(self, rows: Rows) -> np.ndarray:
-        """Return the scores, 0 for a task that is not known; nothing changes."""
+        """Return the scores, 0 for a domain that is not known; nothing changes."""
         assert rows.tasks is not None
         out = np.empty((rows.n, 1))
         given = (self.numbered(rows.tasks), self.dims["class"], out)
-        self._loops(rows.layout)["predict"](*self.args, *rows.arrays, *given)
+        self.loop(rows.layout, True).predict(*self.args, *rows.arrays, *given)
         return out
-
-    def _loops(self, layout: str) -> dict[str, Any]:
-        found: list[tuple[str, Any]] = []
-        kinds: dict[str, type] = {}
-        S, P = flatten(self.state, "s", found, kinds), flatten(self.params, "p", found, kinds)
-        args, labelled = tuple(n for n, _ in found), self.labels is not None
-        code = Code(self.learner.name, self.learner.step, S, P, args, tuple(kinds.items()), labelled, self.features.bias)
-        return loops(code, layout, interpreting())
 
 
 class Told(NamedTuple):
@@ -159,11 +96,11 @@ def checked(tasks: Any, n: int) -> np.ndarray:
     return np.fromiter((v.item() if isinstance(v, np.generic) else v for v in given), object, n)
 
 
-class ManyTasks(Base):
+class Domains(Base):
     """What learners of several tasks have in common: the verbs take tasks, and rows bring theirs with them."""
 
-    tasked: ClassVar[bool] = True
-    model_class: ClassVar[Any] = TaskModel
+    by_domain: ClassVar[bool] = True
+    model_class: ClassVar[Any] = DomainModel
 
     # ---- input -------------------------------------------------------------------------------------------------------
     def _given(self, X: Any, tasks: Any) -> tuple[Any, np.ndarray]:
@@ -199,9 +136,9 @@ class ManyTasks(Base):
 
     def _answered(self, m: Any, rows: Rows) -> np.ndarray:
         """Return the scores of rows of tasks that are all known."""
-        new = next((v for v in rows.tasks if v not in m.tasks), None)  # type: ignore[union-attr]
+        new = next((v for v in rows.tasks if v not in m.domains), None)  # type: ignore[union-attr]
         if new is not None:
-            raise ValueError(f"task {new!r} has never been learned; known are {list(m.tasks)}")
+            raise ValueError(f"task {new!r} has never been learned; known are {list(m.domains)}")
         found: np.ndarray = m.score(rows)
         return found
 
@@ -227,7 +164,7 @@ class ManyTasks(Base):
 
     def _prepared(self, m: Model, y: Any, n: int, c: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
         """Return targets and weights; nothing changes before all are checked."""
-        return self._targets(y, n), c
+        return self.targets(y, n), c
 
     def learn_many(  # type: ignore[override]
         self, X: Any, y: Any = None, tasks: Any = None, sample_weight: Any = None
@@ -289,7 +226,7 @@ class ManyTasks(Base):
     @property
     def tasks_(self) -> list[Any]:
         """The tasks, in order of first appearance."""
-        return list(self._model().tasks)  # type: ignore[attr-defined]
+        return list(self._model().domains)  # type: ignore[attr-defined]
 
     @property
     def nonzeros_(self) -> dict[Any, int]:
@@ -310,7 +247,7 @@ class ManyTasks(Base):
         return w
 
 
-class ManyTasksClassifier(ManyTasks, LabelBase):  # type: ignore[misc]
+class DomainsClassifier(Domains, LabelBase):  # type: ignore[misc]
     """The same with two labels, which all tasks share."""
 
     def _codes(self, m: Model, y: Labelled, c: np.ndarray | None = None) -> np.ndarray:
@@ -322,15 +259,15 @@ class ManyTasksClassifier(ManyTasks, LabelBase):  # type: ignore[misc]
         return super()._codes(m, y, c)
 
     def _prepared(self, m: Model, y: Any, n: int, c: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
-        y = discrete(inputs.targets(y, n, numeric=False))
+        y = self.task.targets(y, n)
         c = self._weigh(y, c, balance=False)
         return self._codes(m, y, c), c
 
     def _outside(self, f: np.ndarray) -> np.ndarray:
-        return self._outward(self._m, f) if "_m" in self.__dict__ else f[:, 0]
+        return self.task.margins(self._m, f) if "_m" in self.__dict__ else f[:, 0]
 
     def _before(self, piece: Progress) -> Any:
-        code = int(answers(piece)[0][0])
+        code = int(answered(piece)[0][0])
         labels = self._m.labels if "_m" in self.__dict__ else None
         return labels.values[code] if labels is not None and code >= 0 else None
 

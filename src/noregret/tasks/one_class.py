@@ -7,21 +7,40 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..core.learner import Learner
-from ..core.model import Model
+from ..core.task import Task
+from .loops import ONE_SCORE
+
+
+class Novelty(Task):
+    """No target: +1 inside, -1 outside."""
+
+    estimator = "outlier_detector"
+    supervised = False
+    text = ONE_SCORE
+    __slots__ = ()
+
+    def targets(self, y: Any, n: int) -> np.ndarray:
+        """Return ones; y is ignored."""
+        return np.ones(n)
+
+    def answer(self, m: Any, f: np.ndarray, known: int | None = None) -> int:
+        """Return +1 for an inlier, -1 for an outlier."""
+        return 1 if f[0] >= 0.0 else -1
+
+    def answers(self, m: Any, f: np.ndarray) -> np.ndarray:
+        """Return +1 for inliers, -1 for outliers."""
+        return np.where(f[:, 0] >= 0.0, 1, -1)
+
+
+ONE_CLASS = Novelty("one_class")
 
 
 class OneClass(Learner):
     """A learner of what is normal."""
 
-    task: ClassVar[str] = "one_class"
-    _estimator_type = "outlier_detector"
+    task: ClassVar[Any] = ONE_CLASS
+    _estimator_type = ONE_CLASS.estimator
     options: ClassVar[dict[str, Any]] = {"fit_intercept": False, **Learner.options}
-
-    def _targets(self, y: Any, n: int) -> np.ndarray:
-        return np.ones(n)  # y is ignored
-
-    def _said(self, m: Model, f: np.ndarray) -> int:
-        return 1 if f[0] >= 0.0 else -1
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, then say which of the rows are inliers."""
@@ -42,7 +61,9 @@ class OneClass(Learner):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return +1 for inliers, -1 for outliers."""
-        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+        f = self._scores(X)
+        found: np.ndarray = self.task.answers(self._m, f)
+        return found
 
     @property
     def coef_(self) -> Any:

@@ -19,7 +19,8 @@ from ..core.labels import Labels
 from ..core.learner import Learner, Progress
 from ..core.model import Model
 from ..core.rounds import EXAMPLES, MISTAKES, SEEN, TIE, UPDATES
-from .classification import Classifier, answers
+from .classes import answered
+from .classification import Classifier
 from .weighing import Weighing, votes
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def members(learners: Iterable[Any]) -> list[Member]:
     for given in learners.split("+") if isinstance(learners, str) else learners:
         steps = getattr(given, "steps", [by_name(given) if isinstance(given, str) else given])
         unit = [type(s).__name__ for s in steps[:-1]] == ["Normalize"]
-        plain = isinstance(steps[-1], Classifier) and not (hasattr(steps[-1], "standing") or steps[-1].tasked)
+        plain = isinstance(steps[-1], Classifier) and not (hasattr(steps[-1], "standing") or steps[-1].by_domain)
         if not plain or (len(steps) > 1 and not unit):
             raise TypeError(f"expected classifiers, their names, or pipelines of Normalize() and a classifier, got {given!r}")
         found.append(Member(steps[-1].clone(), unit))
@@ -176,7 +177,7 @@ class Pool:
                 member.m.tally[TIE] = self.tally[TIE]
             told.append(member.learn(seen_by[member.unit], codes, signs, c))
         counted = [piece._replace(f=piece.f[live], y=codes[live]) for piece in told]
-        said = np.column_stack([answers(piece)[0] for piece in counted])
+        said = np.column_stack([answered(piece)[0] for piece in counted])
         weights = np.ones(len(said)) if c is None else c[live]
         wrong = said != codes[live][:, None]
         losses = self._log_losses(counted, weights) if self.calibrators else wrong.astype(np.float64)
@@ -185,7 +186,7 @@ class Pool:
         self._note(codes[live])
         out = np.zeros((rows.n, self.dims["class"]))
         out[live] = self._mixed(W, losses, codes[live]) if self.calibrators else self._voted(W, said)
-        self.tally[MISTAKES] += int((answers(Progress(out[live], codes[live], *known))[0] != codes[live]).sum())
+        self.tally[MISTAKES] += int((answered(Progress(out[live], codes[live], *known))[0] != codes[live]).sum())
         if not isinstance(live, slice):
             rest = np.flatnonzero(c == 0.0)
             out[rest] = self._answer([piece.f[rest] for piece in told])
@@ -229,7 +230,7 @@ class Pool:
         if self.calibrators:
             margins = np.column_stack([m.decision_function(self._one(s)) for m, s in zip(self.calibrators, f, strict=True)])
             return logit((1.0 / (1.0 + np.exp(-margins)) * w).sum(1))[:, None]
-        said = np.column_stack([member.learner._picked(member.m, s) for member, s in zip(self.members, f, strict=True)])
+        said = np.column_stack([member.learner.task.codes(member.m, s) for member, s in zip(self.members, f, strict=True)])
         return self._voted(np.broadcast_to(w, said.shape), said)
 
     def _voted(self, W: np.ndarray, said: np.ndarray) -> np.ndarray:

@@ -7,14 +7,27 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..core.learner import Learner
+from ..core.task import Task
 from ..parts.losses import RealLoss
+from .loops import ONE_SCORE
+
+
+class Regression(Task):
+    """A real target, answered with the score."""
+
+    estimator = "regressor"
+    text = ONE_SCORE
+    __slots__ = ()
+
+
+REGRESSION = Regression("regression")
 
 
 class Regressor(Learner):
     """A learner of real numbers."""
 
-    task: ClassVar[str] = "regression"
-    _estimator_type = "regressor"
+    task: ClassVar[Any] = REGRESSION
+    _estimator_type = REGRESSION.estimator
     types: ClassVar[dict[str, Any]] = {"loss": RealLoss}
     options: ClassVar[dict[str, Any]] = {"fit_intercept": True, "average": False, **Learner.options}
 

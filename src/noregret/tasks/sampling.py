@@ -8,13 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..core import inputs, model_file
+from ..core import model_file
 from ..core.inputs import Rows
 from ..core.labels import Labels, label_array
 from ..core.learner import is_dicts, stacked
 from ..core.model import Model
 from ..core.params import Range
-from .classification import Classifier, discrete, plain_labels
+from .classes import plain_labels
+from .classification import Classifier
 from .confidence import SecondOrder
 
 RULES = ("margin", "second_order", "confidence")
@@ -79,7 +80,7 @@ class SelectiveSampler:
         else:
             rows = self.learner._check(X)
             examples = [rows.cut(i, i + 1) for i in range(rows.n)]
-        labels = plain_labels(discrete(inputs.targets(y, len(examples), numeric=False)))
+        labels = plain_labels(self.learner.task.targets(y, len(examples)))
         self._labels(examples[0]).missing(labels)
         return np.array([self._round(x, label)[1] for x, label in zip(examples, labels, strict=True)])
 
@@ -92,7 +93,7 @@ class SelectiveSampler:
         """See one row, or a list of one dict; return what was said before, and whether its label was asked for."""
         learner, m = self.learner, self._model(x)
         f, s, v = self._margin(m, x)
-        said = learner._said(m, f)
+        said = learner.task.answer(m, f)
         if not callable(y):
             self._labels(x).missing([y])
         asked = self._counted(s, v)

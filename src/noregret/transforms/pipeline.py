@@ -13,7 +13,8 @@ from ..core.batch import Batch
 from ..core.inputs import Rows
 from ..core.labels import Coded
 from ..core.learner import Learner, Progress, not_learned
-from ..tasks.classification import Classifier, widest
+from ..tasks.classes import widest
+from ..tasks.classification import Classifier
 from .cells import is_frame, record_of
 from .feature_map import Approximation, FeatureMap
 from .front import Front
@@ -162,7 +163,7 @@ class Pipeline:
         before, done = copy.deepcopy(self.learner.__dict__), []
         try:
             if not isinstance(self.learner, Classifier):
-                y = self.learner._targets(y, rows.n)
+                y = self.learner.targets(y, rows.n)
             elif not isinstance(y, Coded):
                 y = inputs.targets(y, rows.n, numeric=False)
             for a, b in pieces:
@@ -205,7 +206,7 @@ class Pipeline:
         """Predict, then learn, on each row in order; return the scores from before each update."""
         done = self._learn(*self._given(X, y, sample_weight))
         if isinstance(self.learner, Classifier):
-            return self.learner._outward(self._model(), widest(done))
+            return self.learner.task.margins(self._model(), widest(done))
         return np.concatenate([piece.f[:, 0] for piece in done])
 
     def partial_fit(self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -262,7 +263,7 @@ class Pipeline:
         if m is None:
             m = learner._start(rows, self.front.features(bool(getattr(learner, "fit_intercept", False))))
         m.features.check(rows, type(learner).__name__)
-        return learner._said(m, m.score(learner._place(m, rows, grow=False))[0])
+        return learner.task.answer(m, m.score(learner._place(m, rows, grow=False))[0])
 
     # ---- answering -------------------------------------------------------------------------------------------------------
     def _scores(self, X: Any) -> np.ndarray:
@@ -273,17 +274,15 @@ class Pipeline:
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for each row."""
-        f, learner = self._scores(X), self.learner
-        if isinstance(learner, Classifier):
-            m = self._model()
-            found: np.ndarray = m.labels.array()[learner._picked(m, f)]
-            return found
-        return np.where(f[:, 0] >= 0.0, 1, -1) if learner.task == "one_class" else f[:, 0]
+        f = self._scores(X)
+        found: np.ndarray = self.learner.task.answers(self._model(), f)
+        return found
 
     def _decision_function(self, X: Any) -> np.ndarray:
         """Return a score per class in the order of `classes_`, or one score."""
         f = self._scores(X)
-        return self.learner._outward(self._model(), f) if isinstance(self.learner, Classifier) else f[:, 0]
+        found: np.ndarray = self.learner.task.margins(self._model(), f)
+        return found
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy, or R^2 for a regression; y not given is the target column of the table."""
@@ -366,7 +365,7 @@ class Pipeline:
         return self.front.table.collisions
 
     def __getattr__(self, name: str) -> Any:
-        if name == "decision_function" and self.learner.task != "regression":
+        if name == "decision_function" and hasattr(self.learner, name):
             return self._decision_function
         if not name.startswith("_") and (name.endswith("_") or name in ("state", "task", "merges", "bound", "name")):
             return getattr(self.learner, name)
