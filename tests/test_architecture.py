@@ -25,7 +25,10 @@ ORDER = [  # each may import what stands before it
 ]
 CORE = [
     "words",
-    "exp",
+    "processor",
+    "target",
+    "engine",
+    "elementary",
     "examples",
     "weights",
     "stores",
@@ -44,9 +47,6 @@ CORE = [
     "labels",
     "basis",
     "batch",
-    "processor",
-    "target",
-    "engine",
     "inputs",
     "dicts",
     "features",

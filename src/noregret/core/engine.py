@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from . import processor
-from .examples import Of
 from .words import Word
 
 # No allocation, no reference counts, no GIL; and no entry from C, which would double the compile time.
@@ -125,7 +124,7 @@ def kind_of(t: Any) -> type:
 
 def in_order(t: Any) -> bool:
     """Return whether sums over this are taken in order: those over one class among others are (see `strict`)."""
-    return kind_of(t) is Of or any(in_order(u) for u in getattr(t, "types", ()) or ())
+    return getattr(kind_of(t), "in_order", False) or any(in_order(u) for u in getattr(t, "types", ()) or ())
 
 
 def taken_as_written(fn: Any) -> bool:

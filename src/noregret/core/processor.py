@@ -1,7 +1,7 @@
 """The processor level that compiled code is for: x86-64-v3 where the processor has it, else v2; the baseline elsewhere.
 
-Vector width and fused multiply-adds decide the last bit of a sum, and a last bit can decide a row on its margin. So code is compiled
-for a level, not for the processor at hand: all machines of a level learn the same bits. ``NOREGRET_CPU`` names another level.
+Vector width and fused multiply-adds decide the last bit of a sum, and a last bit can decide a row on its margin. So code is for a
+level, not for the processor at hand: all machines of a level learn the same bits. The variable NOREGRET_CPU names another level.
 """
 
 from __future__ import annotations
@@ -53,12 +53,14 @@ def level_for(wish: str, machine: str, features: dict[str, bool]) -> Level:
         return HOST
     if machine not in ("x86_64", "amd64"):
         if wish:
-            raise ValueError(f"NOREGRET_CPU={wish} is a level of x86-64 processors, and this machine is {machine}: leave it out")
+            raise ValueError(f"NOREGRET_CPU={wish} is a level of x86-64 processors, and this machine is {machine}: unset it")
         return BASE
     if not wish:
         return X86["v3" if able("v3", features) else "v2"]
     if not able(wish, features):
-        raise ValueError(f"NOREGRET_CPU={wish}: this processor cannot run code for x86-64-{wish}; leave NOREGRET_CPU out, or say v2")
+        raise ValueError(
+            f"NOREGRET_CPU={wish}: this processor cannot run code for x86-64-{wish}; leave NOREGRET_CPU out, or say v2"
+        )
     return X86[wish]
 
 
