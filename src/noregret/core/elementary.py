@@ -213,7 +213,7 @@ def sine_cosine(t):
 def far_sine_cosine(t):
     """Return sin t and cos t for any finite t; from BEYOND on, of the rest of t by the float nearest to 2 pi."""
     if abs(t) > BEYOND:
-        t = math.fmod(t, TURN)
+        t = t % TURN
     n = np.floor(t * QUARTERS + 0.5)
     high = math.copysign(np.floor(abs(n) / 67108864.0) * 67108864.0, n)
     low = n - high

@@ -19,6 +19,7 @@ from ..parts.kernels import RBF, Cauchy, Laplacian
 from .draws import Draws, Grids, fill, kernel_of, phases
 from .feature_map import FeatureMap, diameter, entries, hoeffding, kernel_among, whole
 from .names import kernel as plain_kernel
+from .orthogonal import orthonormal
 
 FORMS = ("paired", "phase")
 GAUSS, LAPLACE = RBF(), Laplacian()
@@ -235,11 +236,9 @@ class RandomFourier(FeatureMap):
 def orthogonal(d: int, draws: Draws) -> np.ndarray:
     """Return weights for a scale of 1, orthogonal in blocks of d, each as long as a normal vector of its own."""
     _, normal = draws.ready(np.arange(2 * d), 2 * d, True)
-    blocks = []
-    for a in range(0, draws.size, d):
-        Q, R = np.linalg.qr(normal[:d, a : a + d])
-        blocks.append(Q * np.sign(np.diag(R)))  # without the signs not every direction is as likely
-    return np.ascontiguousarray(np.concatenate(blocks, axis=1) * np.linalg.norm(normal[d : 2 * d], axis=0))
+    blocks = [orthonormal(normal[:d, a : a + d]) for a in range(0, draws.size, d)]
+    lengths = np.sqrt(np.square(normal[d : 2 * d]).sum(0))
+    return np.ascontiguousarray(np.concatenate(blocks, axis=1) * lengths)
 
 
 def uniform_bound(D: int, d: int, reach: float, delta: float) -> float:
