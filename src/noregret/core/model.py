@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import engine
+from .algorithm import Algorithm
 from .basis import described
 from .drivers import Drivers, Job, Text, drivers, flatten
 from .expansion import Expansion
@@ -22,6 +23,7 @@ from .rounds import EXAMPLES, SEEN, TIE, UnitCost
 from .sparse import Spared
 from .state import COUNT, Slot, leaves, settle, slots, tmap
 from .stores import Capped, Objects, Packed, Ragged
+from .task import Task
 from .votes import Voted
 
 if TYPE_CHECKING:
@@ -47,7 +49,6 @@ class Model:
 
     def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:
         self.learner = type(learner)
-        self.algorithm, self.task = learner.algorithm, learner.task
         self.given = learner.get_params()
         self.features = features
         self.labels = labels
@@ -222,10 +223,20 @@ class Model:
         return isinstance(self.spec[0], Expansion) and bool(self.spec[0].budget.bytes)
 
     @property
+    def algorithm(self) -> Algorithm:
+        """What the learner's class declares."""
+        return self.learner.algorithm
+
+    @property
+    def task(self) -> Task:
+        """The kind of problem."""
+        found: Task = self.learner.task
+        return found
+
+    @property
     def text(self) -> Text:
         """The loops over rows."""
-        found: Text = self.task.loops(self.many)
-        return found
+        return self.task.loops(self.many)
 
     # ---- running -----------------------------------------------------------------------------------------------------
     def loop(self, layout: str, weighted: bool) -> Drivers:
