@@ -9,6 +9,7 @@ from typing import Any
 
 from . import families
 from .core.learner import APART, REGISTRY, Learner
+from .core.values import ModelFileError
 from .text import meant
 
 
@@ -22,6 +23,14 @@ def load_all() -> dict[str, type[Learner]]:
 def by_name() -> dict[str, type[Learner]]:
     """Return all learners that a name stands for: those of the registry, and those that need to know the task of a row."""
     return {**load_all(), **APART}
+
+
+def class_of(name: str) -> type[Learner]:
+    """Return the learner that a file names."""
+    found = REGISTRY if name in REGISTRY else by_name()
+    if name not in found:
+        raise ModelFileError(f"holds a {name!r}, a learner not known here: import the module that defines it first")
+    return found[name]
 
 
 def algorithms(task: str | None = None) -> list[str]:

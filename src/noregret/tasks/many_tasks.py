@@ -22,6 +22,7 @@ from ..core.labels import Labelled, Labels, some
 from ..core.learner import Learner, Progress, is_dicts, stacked
 from ..core.model import Model
 from ..core.rounds import count, wrong_sign
+from ..core.values import Tensors, decode, encode, expect
 from ..core.weights import dot
 from .classification import Classifier, answers, discrete, distinct
 
@@ -96,6 +97,24 @@ class TaskModel(Model):
         self.tasks: dict[Any, int] = {}  # the number of each task
         super().__init__(learner, features, labels, sparse)
 
+    def pack(self) -> tuple[dict[str, Any], Tensors]:
+        """Return what the model is, with its tasks in the order of their numbers."""
+        said, tensors = super().pack()
+        return {**said, "tasks": [encode(v, f"task {v!r}", {}) for v in self.tasks]}, tensors
+
+    @classmethod
+    def restored(cls, learner: Learner, said: dict[str, Any], tensors: Tensors) -> Self:
+        """Return the model of a learner that was packed."""
+        expect(not said["many"], "one score for each row", said["many"])
+        m = super().restored(learner, said, tensors)
+        m.tasks = tasks_of(said)
+        return m
+
+    @classmethod
+    def rows_in(cls, said: dict[str, Any], labels: Labels | None) -> int:
+        """Return how many rows of weights a file must have: one for each task."""
+        return max(len(tasks_of(said)), 1)
+
     def numbered(self, tasks: Any) -> np.ndarray:
         """Return the number of the task of each row, -1 for one that is not known."""
         return np.fromiter(map(self.tasks.get, tasks, repeat(-1)), np.int64, len(tasks))
@@ -130,6 +149,15 @@ class TaskModel(Model):
         args, labelled = tuple(n for n, _ in found), self.labels is not None
         code = Code(self.learner.name, self.learner.step, S, P, args, tuple(kinds.items()), labelled, self.features.bias)
         return loops(code, layout, interpreting())
+
+
+def tasks_of(said: dict[str, Any]) -> dict[Any, int]:
+    """Return the table of tasks in a file."""
+    expect(isinstance(said["tasks"], list), "a list of tasks", said["tasks"])
+    values = decode(said["tasks"], {})
+    found = {v: k for k, v in enumerate(values)}
+    expect(len(found) == len(values), "different tasks", values)
+    return found
 
 
 class Told(NamedTuple):
