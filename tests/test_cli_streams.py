@@ -605,7 +605,10 @@ def test_an_unknown_figure_is_refused_before_the_work(here):
 def test_drafts_are_not_what_an_error_is_about(here):
     run("train", LINEAR, "-m", "pa1", "--save", "m.nr", "--quiet")
     said = refused("predict", LINEAR, "--model-file", "m.nr", "--output", "nowhere/answers", code=1)
-    assert said == "Error: nowhere/answers: No such file or directory\n"
+    assert said == "Error: cannot write nowhere/answers: there is no directory nowhere; make it first\n"
+    long = "a" * 250  # the name of its draft is too long for the system
+    said = refused("predict", LINEAR, "--model-file", "m.nr", "--output", long, code=1)
+    assert said == f"Error: {here / long}: File name too long\n"
 
 
 def test_one_class_learners_on_the_command_line(here):

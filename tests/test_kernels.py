@@ -458,7 +458,7 @@ def test_merging_sparse_vectors(step, K):
     np.testing.assert_allclose(whole.learn_many(csr_matrix(X), y), f, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(whole.dual_coef_, dense.dual_coef_, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(whole.support_vectors_.toarray(), dense.support_vectors_, rtol=1e-12, atol=1e-12)
-    assert whole.state.w.sound()
+    assert whole.state.w.sound(whole._m.dims)
     assert not whole.state.w.S.z.any()
     nr.checks.chunk(make(), csr_matrix(X), y, sizes=(1, 7))
 

@@ -289,10 +289,10 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     a_comparison().to_json(target)
     before = target.read_bytes()
 
-    def fails(self, other):
+    def fails(source, target):
         raise OSError("disk full")
 
-    monkeypatch.setattr("pathlib.Path.replace", fails)
+    monkeypatch.setattr("os.replace", fails)
     with pytest.raises(OSError, match="disk full"):
         a_sweep().to_json(target)
     assert target.read_bytes() == before

@@ -521,7 +521,7 @@ def test_places_in_a_file_are_checked(tmp_path):
     X[:, [5, 7, 9]] = np.random.default_rng(0).standard_normal((4, 3))
     learned(nr.RDA(lambda_=0.0), X, y).save(tmp_path / "m")
     meta, tensors = read(tmp_path / "m")
-    assert meta["format"] == 2
+    assert meta["format"] == 3
     assert tensors["at.w.w.G"].tolist() == [5, 7, 9]
     nr.load(tmp_path / "m")
     for places in ([5, 5, 9], [7, 5, 9], [5, 7, 2001], [5, 7], [[5, 7, 9]]):

@@ -45,7 +45,7 @@ _NAMES = {
     "families.selection": "OFS PETrunc",
     "families.splitting": ("FOBOS FOBOSRegressor Rounding RoundingRegressor TruncatedGradient TruncatedGradientRegressor"),
     "core.learner": "Learner NotLearnedError",
-    "core.model_file": "ModelFileError load",
+    "core.model_file": "ModelFileError from_bytes load",
     "evaluation.batch": "batch",
     "evaluation.report": "Report",
     "evaluation.study": "compare evaluate sweep",

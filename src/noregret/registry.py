@@ -11,6 +11,7 @@ from . import families
 from .core.algorithm import Algorithm
 from .core.learner import APART, REGISTRY, Learner
 from .core.task import TASKS
+from .core.values import ModelFileError
 from .text import meant
 
 
@@ -26,6 +27,19 @@ def by_name() -> dict[str, type[Learner]]:
     return {**load_all(), **APART}
 
 
+def known(name: str) -> type[Learner] | None:
+    """Return the class of a registry name, None if no learner has it."""
+    return (REGISTRY if name in REGISTRY else by_name()).get(name)
+
+
+def class_of(name: str) -> type[Learner]:
+    """Return the learner that a file names."""
+    found = known(name)
+    if found is None:
+        raise ModelFileError(f"holds a {name!r}, a learner not known here: import the module that defines it first")
+    return found
+
+
 def algorithms(task: str | None = None) -> list[str]:
     """Return the registry names, of one task ("classification", "regression", "one_class") or of all.
 
@@ -39,20 +53,18 @@ def algorithms(task: str | None = None) -> list[str]:
 
 def algorithm(name: str) -> Algorithm:
     """Return the algorithm of a learner by registry name, for a task of one's own."""
-    return class_of(name).algorithm
+    found = known(name)
+    if found is None:
+        raise ValueError(unknown(name))
+    return found.algorithm
 
 
 def learner(name: str, **params: Any) -> Learner:
     """Return a learner by registry name."""
-    return class_of(name)(**params)
-
-
-def class_of(name: str) -> type[Learner]:
-    """Return a class by registry name."""
-    found = REGISTRY if name in REGISTRY else by_name()
-    if name not in found:
+    found = known(name)
+    if found is None:
         raise ValueError(unknown(name))
-    return found[name]
+    return found(**params)
 
 
 def unknown(name: Any) -> str:

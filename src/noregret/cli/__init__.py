@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from .. import __version__
+from ..core.drafts import DRAFT
 
 COMMANDS = ("evaluate", "compare", "sweep", "train", "predict", "inspect", "convert", "algorithms", "cite", "new", "warm")
-DRAFT = r"\.[0-9a-f]{8,16}\.tmp$"  # of the name under which a file is written until it is whole
 COMPLETION = """\b
 Completion of commands, options and learners by the Tab key:
   bash: eval "$(_NOREGRET_COMPLETE=bash_source noregret)" in ~/.bashrc

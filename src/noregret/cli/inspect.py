@@ -65,7 +65,7 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
         "params": learner.get_params(),
         "changed": changed,
         "steps": steps(front),
-        "stream": learner.__dict__.get("stream_"),
+        "stream": model.extras.get("stream"),
         "examples": 0,
     }
     if m is None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import secrets
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
@@ -169,11 +167,7 @@ def target(path: str) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    draft = f"{path}.{secrets.token_hex(4)}.tmp"
-    try:
-        with open(draft, "x", encoding="utf-8", newline="") as out:
-            yield out
-        os.replace(draft, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
+    from ..core.drafts import drafted
+
+    with drafted(path) as draft, open(draft, "x", encoding="utf-8", newline="") as out:
+        yield out

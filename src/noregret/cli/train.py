@@ -130,7 +130,7 @@ def check_file(path: Path, resume: bool, overwrite: bool, chosen: Any) -> bool:
         model = load(path)
     except ModelFileError:
         raise click.ClickException(f"{path} is there and is no model of noregret: name another file, or give --overwrite") from None
-    at = getattr(model, "learner", model).__dict__.get("stream_") or {}
+    at = model.extras.get("stream") or {}
     if at.get("position") is not None:
         raise click.ClickException(
             f"{path} holds a training that was stopped after {plural(model.n_seen_, 'row')}: "

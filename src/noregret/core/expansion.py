@@ -39,6 +39,8 @@ class Expansion(NamedTuple):
     kernel: Any
     budget: Any
 
+    holds = "support vectors"
+
     @property
     def remembers(self) -> bool:
         """Whether the answer is not the score learned with."""
@@ -67,7 +69,7 @@ class Expansion(NamedTuple):
             cells = len(self.S.idx) - int(self.S.used[0])
         return slots - int(self.size[0]) if slots <= self.budget.B else math.inf, cells
 
-    def sound(self) -> bool:
+    def sound(self, dims: dict[str, int]) -> bool:
         """Return whether compiled code that trusts these sizes stays inside the arrays."""
         n = int(self.size[0])
         fits = 0 <= n <= min(self.alpha.shape[1], self.budget.B) and self.S.sound(n)

@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ..text import meant
-from . import inputs, model_file
+from . import inputs, learner_file
 from .algorithm import Algorithm, Declaration, declare
 from .basis import kernelizable
 from .features import Anything, Columns, Features, Hashed, Names
 from .inputs import Rows
 from .labels import Labels
 from .model import Model
+from .model_file import Saved
 from .params import Parameters
 from .rounds import EXAMPLES, MISTAKES, UPDATES
 from .state import Need, needs_of
 from .supports import Supports
+from .values import Tensors, encode_own, known_parts, options
 
 REGISTRY: dict[str, type[Learner]] = {}
 APART: dict[str, type[Learner]] = {}  # learners that also need a domain for each row: found by name, not listed by `algorithms()`
@@ -53,7 +55,7 @@ def not_learned(learner: Learner) -> Exception:
     return kind(f"This {type(learner).__name__} has learned nothing yet: call 'fit', 'partial_fit' or 'learn_one' first.")
 
 
-class Learner(Declaration, Supports):
+class Learner(Declaration, Saved, Supports):
     """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
@@ -68,6 +70,7 @@ class Learner(Declaration, Supports):
     tags: ClassVar[dict[str, dict[str, Any]]] = {}  # scikit-learn's tags where the theory restricts the input
 
     # ---- filled in by the class machinery ----------------------------------------------------------------------------
+    file_tag: ClassVar[str] = "learner"
     options: ClassVar[dict[str, Any]] = {
         "kernel": None,
         "budget": None,
@@ -341,6 +344,7 @@ class Learner(Declaration, Supports):
     def reset(self) -> Self:
         """Forget everything learned; parameters stay."""
         self.__dict__.pop("_m", None)
+        self.__dict__.pop("_extras", None)
         for k in [k for k in self.__dict__ if k.endswith("_") and k not in self.defaults]:
             del self.__dict__[k]
         return self
@@ -388,17 +392,9 @@ class Learner(Declaration, Supports):
         merge(self, other)
         return self
 
-    def save(self, path: Any) -> None:
-        """Write everything to a file: parameters, state, counters, labels, features. It resumes bit for bit."""
-        model_file.save(self, path)
-
-    @classmethod
-    def load(cls, path: Any) -> Self:
-        """Read a learner of this class from a file."""
-        loaded = model_file.load(path)
-        if not isinstance(loaded, cls):
-            raise TypeError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
-        return loaded
+    def pack(self) -> tuple[dict[str, Any], Tensors]:
+        """Return everything as JSON values and arrays."""
+        return learner_file.packed(self, self._sound() if "_m" in self.__dict__ else None)
 
     def _read(self, W: np.ndarray) -> Any:
         """Return weights as the reader wants them."""
@@ -515,6 +511,13 @@ class Learner(Declaration, Supports):
             regressor_tags=RegressorTags(**self.tags.get("regressor", {})) if kind == "regressor" else None,
             input_tags=InputTags(sparse=True, **self.tags.get("input", {})),
         )
+
+
+@encode_own.register(Learner)
+def as_value(learner: Learner, what: str, unit: bool = False) -> Any:
+    """Return a learner as a value: one inside a pool, which may stand behind Normalize()."""
+    params = options(learner.get_params(), what, known_parts(type(learner)))
+    return {"learner": learner.name, "params": params, "unit": unit}
 
 
 def same(a: Any, b: Any) -> bool:

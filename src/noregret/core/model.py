@@ -6,11 +6,11 @@ import contextlib
 import copy
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from . import engine
+from . import engine, packing
 from .algorithm import Algorithm
 from .basis import described
 from .drivers import Drivers, Job, Text, drivers, flatten
@@ -23,7 +23,9 @@ from .rounds import EXAMPLES, SEEN, TIE, UnitCost
 from .sparse import Spared
 from .state import COUNT, Slot, leaves, settle, slots, tmap
 from .stores import Capped, Objects, Packed, Ragged
+from .tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
 from .task import Task
+from .values import Tensors, expect
 from .votes import Voted
 
 if TYPE_CHECKING:
@@ -383,6 +385,46 @@ class Model:
     def nonzeros(self) -> int | None:
         """Return how many weights are not 0, None where there is no one weight vector."""
         return None if self.keeps_rows else int(np.count_nonzero(self.weights()))
+
+    # ---- files -------------------------------------------------------------------------------------------------------
+    def pack(self) -> tuple[dict[str, Any], Tensors]:
+        """Return what the model is: JSON values, and its arrays without spare room."""
+        dims = {k: int(n) for k, n in {**self.dims, "feature": max(self.features.size, 1)}.items()}
+        said = {"features": features_said(self.features), "labels": labels_said(self.labels)}
+        tensors = {"tally": self.tally, **names_said(self.features), **packing.packed(self.spec, self.state, self.dims, dims)}
+        return {**said, "many": self.many, "dims": dims, "sparse": self.sparse}, tensors
+
+    @classmethod
+    def restored(cls, learner: Learner, said: dict[str, Any], tensors: Tensors) -> Self:
+        """Return the model of a learner that was packed, every size checked before anything is allocated."""
+        features, labels = features_of(said["features"], tensors.pop("features", None)), labels_of(said["labels"])
+        tally, dims, many, sparse = tensors.pop("tally"), said["dims"], said["many"], said.get("sparse", False)
+        expect(all(type(n) is int and n >= 0 for n in dims.values()), "sizes", dims)
+        expect(dims["feature"] >= max(features.size, 1), f"room for {features.size} features", dims["feature"])
+        expect((labels is not None) == learner.task.labelled, f"labels as {learner.task} has them", said["labels"])
+        rows = cls.rows_in(said, labels)
+        expect(type(many) is bool and dims["class"] == rows, f"{rows} rows of weights", dims["class"])
+        expect(type(sparse) is bool, "whether the first rows were sparse", sparse)
+        given, known = learner.get_params(), 0 if labels is None else len(labels)
+        params = learner.parameters.resolve(given, features.size)
+        spec = described(learner.algorithm, given, params, sparse, features.size, known)
+        state = packing.unpacked(spec, tensors, dims, given["dtype"], features.size)
+        m = cls(learner, features, None, sparse)
+        expect(dims.keys() == m.dims.keys() and dims["two"] == 2, f"the sizes {sorted(m.dims)}", dims)
+        check_tally(tally, m.tally, rows if many else 3)
+        m.labels, m.many, m.dims, m.tally, m.spec, m.state = labels, many, dims, tally, spec, state
+        for w in state:
+            inside = w.w if isinstance(w, Spared) else w
+            what = f"{getattr(inside, 'holds', 'places')} within their arrays"
+            expect(not hasattr(inside, "sound") or inside.sound(dims), what, "others")
+        m.ready = features.size if learner.arrange is not None else dims["feature"]
+        m.retune(given)  # sizes in the parameters, costs, drivers
+        return m
+
+    @classmethod
+    def rows_in(cls, said: dict[str, Any], labels: Labels | None) -> int:
+        """Return how many rows of weights a file must have."""
+        return max(len(labels), 1) if labels is not None and said["many"] else 1
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k not in ("args", "keeps_rows", "loops", "one", "scratch", "work")}

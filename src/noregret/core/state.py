@@ -41,7 +41,8 @@ class Slot:
         """Return the shape for these sizes."""
         return tuple(dims[a] for a in self.axes) or (1,)
 
-    def _flat(self, a: np.ndarray) -> np.ndarray:
+    def flat(self, a: np.ndarray) -> np.ndarray:
+        """Return the array as steps see it: weights lie feature by feature."""
         return a.reshape(-1) if self.axes == ("feature", "class") else a
 
     def new(self, dims: Dims, dtype: Any) -> np.ndarray:
@@ -57,7 +58,7 @@ class Slot:
             np.einsum("...ii->...i", a)[:] = self.fill
             return a
         a = np.zeros(self.shape(dims), dtype) if self.fill == 0.0 else np.full(self.shape(dims), self.fill, dtype)
-        return self._flat(a)
+        return self.flat(a)
 
     def view(self, a: np.ndarray, dims: Dims) -> np.ndarray:
         """Return the array with its axes apart."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numpy import ndarray
 
 from .examples import Block, Pair, item, nnz
@@ -32,6 +33,8 @@ class Voted(NamedTuple):
     z: ndarray  # (feature,) scratch: the row at hand, dense
     g: ndarray  # (class,) scratch: the scores of one vector
 
+    holds = "kept rows"
+
     def left(self) -> tuple[float, float]:
         """Return how many rows and how many cells there is room for."""
         return len(self.end) - int(self.size[0]), len(self.idx) - int(self.size[1])
@@ -41,6 +44,14 @@ class Voted(NamedTuple):
         self.u[:] = self.c[0] * self.u
         self.alpha[:] = self.c[0] * self.alpha
         self.c[0] = 1.0
+
+    def sound(self, dims: dict[str, int]) -> bool:
+        """Return whether compiled code that trusts these rows stays inside the arrays."""
+        n, used = self.size.tolist()
+        if not (0 <= n <= dims["slot"] and 0 <= used <= dims["cell"]):
+            return False
+        ends = np.concatenate([[0], self.end[:n], [used]])
+        return bool((np.diff(ends) >= 0).all() and (self.idx[:used] < dims["feature"]).all())
 
 
 @word

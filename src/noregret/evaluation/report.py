@@ -10,7 +10,6 @@ import io
 import json
 import math
 import os
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.drafts import write
 from . import summary
 
 KINDS = ("evaluate", "compare", "sweep")
@@ -127,7 +127,7 @@ class Report:
         """Return the report as JSON, and write it to a file when one is named."""
         found = json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
         if path is not None:
-            write(path, found.encode())
+            write(path, [found.encode()])
         return found
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -144,7 +144,7 @@ class Report:
 
         found = page.page(self)
         if path is not None:
-            write(path, found.encode())
+            write(path, [found.encode()])
         return found
 
     def plot(self, path: str | os.PathLike[str], what: str | None = None, *, learner: str | None = None) -> None:
@@ -157,7 +157,7 @@ class Report:
         suffix = Path(path).suffix.lower()
         if suffix not in (".png", ".svg"):
             raise ValueError(f"a plot is written to a file that ends in .png or .svg, not {os.fspath(path)!r}")
-        write(path, plots.draw(self, what, suffix[1:], learner=learner))
+        write(path, [plots.draw(self, what, suffix[1:], learner=learner)])
 
 
 def plain(value: Any) -> Any:
@@ -175,21 +175,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, Sequence | set | frozenset):
         return [plain(v) for v in value]
     return str(value)
-
-
-def write(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file under a temporary name beside its own, then rename it: a reader sees the old file or the whole new one."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {target}: there is no directory {target.parent}; make it first")
-    name = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with name.open("xb") as file:
-            file.write(content)
-        name.replace(target)
-    except BaseException:
-        name.unlink(missing_ok=True)
-        raise
 
 
 def _filled(learner: dict[str, Any]) -> dict[str, Any]:
@@ -235,5 +220,5 @@ def _csv(lines: list[dict[str, Any]], path: str | os.PathLike[str] | None) -> st
     writer.writeheader()
     writer.writerows(lines)
     if path is not None:
-        write(path, out.getvalue().encode())
+        write(path, [out.getvalue().encode()])
     return out.getvalue()

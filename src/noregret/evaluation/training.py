@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core import drafts
 from ..core.batch import Batch
 from ..core.features import Hashed
 from ..core.learner import Learner
@@ -109,13 +109,12 @@ class Job:
             self.model = Pipeline.of(opened.front.fresh(), self.learner)
         self.front = self.model.front if isinstance(self.model, Pipeline) else None
         self.at: dict[str, Any] = {"source": opened.name, "epoch": 0, "position": None, "epoch_examples": 0}
-        if going_on:
-            self.at = self._where()
-            clear_drafts(path)
+        if going_on and path is not None:
+            self.at = self._where(model.extras.get("stream"))
+            drafts.clear(path)
 
-    def _where(self) -> dict[str, Any]:
-        """Return where a saved model stopped."""
-        found = self.learner.__dict__.get("stream_")
+    def _where(self, found: Any) -> dict[str, Any]:
+        """Return where a saved model stopped, if that is a place in this stream."""
         if not found:
             raise ValueError(f"{self.path} holds a model that was not trained from a stream, so there is no place to resume from")
         if found["source"] != self.opened.name:
@@ -176,17 +175,9 @@ class Job:
 
     def save(self) -> None:
         """Write the model with the position of the stream."""
-        self.learner.__dict__["stream_"] = dict(self.at)
+        self.model.extras["stream"] = dict(self.at)
         if self.path is not None and "_m" in self.learner.__dict__:
             self.model.save(self.path)
-
-
-def clear_drafts(path: Path | None) -> None:
-    """Remove what a process that was killed while saving left beside the file."""
-    if path is not None:
-        for draft in path.parent.iterdir():
-            if re.fullmatch(re.escape(path.name) + r"\.[0-9a-f]{16}\.tmp", draft.name):
-                draft.unlink(missing_ok=True)
 
 
 # ---- answers ---------------------------------------------------------------------------------------------------------

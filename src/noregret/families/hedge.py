@@ -91,6 +91,7 @@ class Hedge(Classifier):
     cite = "freund1997"
     Params: ClassVar[Any] = Params
     merges = "none"
+    model_class: ClassVar[Any] = Pool
     dtype = "float64"
     without: ClassVar[tuple[str, ...]] = ("fit_intercept", "average", "dtype", *COSTS)
 

@@ -10,13 +10,13 @@ import contextlib
 import json
 import os
 import re
-import secrets
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.batch import Batch
+from ..core.drafts import drafted
 from ..core.inputs import Rows
 from ..core.labels import Coded
 from .shapes import aligned, beside, distinct, joined, present, recorded, sparse, texts, together
@@ -77,20 +77,6 @@ def format_of(path: str) -> tuple[str, str | None]:
     if packing and kind in ("parquet", "npz"):
         raise ValueError(f"{path}: a file of {kind} is packed inside already: leave out {packed}")
     return kind, packing
-
-
-@contextlib.contextmanager
-def drafted(path: str) -> Iterator[str]:
-    """Yield a name beside a file, which takes its place when all went well."""
-    if not os.path.isdir(os.path.dirname(path) or "."):
-        raise FileNotFoundError(f"cannot write {path}: there is no directory {os.path.dirname(path)}")
-    draft = f"{path}.{secrets.token_hex(8)}.tmp"
-    try:
-        yield draft
-        os.replace(draft, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
 
 
 def size(batch: Batch) -> int:

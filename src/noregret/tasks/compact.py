@@ -6,17 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from ..core import inputs, model_file
+from ..core import inputs
 from ..core.features import Columns, Features, Hashed, Names
 from ..core.inputs import Rows
 from ..core.labels import label_array
 from ..core.learner import Learner, is_dicts, refuse_names, stacked
-from ..core.model_file import expect
+from ..core.model_file import Saved
 from ..core.rounds import SEEN, TIE
+from ..core.tables import features_of, features_said, labels_of, labels_said, names_said
 from ..core.task import TASKS, Task
+from ..core.values import Tensors, expect
 
 
-class Compact:
+class Compact(Saved):
     """What `compact()` makes of a learner with linear weights: it answers alike, and takes the space of its non-zero weights.
 
     Names of other features are forgotten; an unknown name counts nothing, as ever. Files are small and quick to load (`nr.load`),
@@ -33,6 +35,8 @@ class Compact:
     >>> small.features_, small.predict_one({"free": 1, "the": 1})
     (['free', 'agenda'], 'spam')
     """
+
+    file_tag = "compact"
 
     def __init__(self, learner: Learner) -> None:
         m = learner._model()
@@ -131,14 +135,11 @@ class Compact:
         return f"<Compact {self.learner}: {len(self.at)} features, {np.count_nonzero(self.W)} weights>"
 
     # ---- files -------------------------------------------------------------------------------------------------------
-    def save(self, path: Any) -> None:
-        """Write the predictor to a file."""
-        from .. import __version__
-
-        own = {"learner": self.learner, "task": self.task, "many": self.many, "labels": model_file.said_of(self.labels)}
-        meta = {"format": 2, "noregret": __version__, "compact": {**own, "features": model_file.table_of(self.features)}}
-        tensors = {"at": self.at, "W": np.ascontiguousarray(self.W), "b": self.b, "tally": self.tally}
-        model_file.store(path, meta, tensors | model_file.names_of(self.features))
+    def pack(self) -> tuple[dict[str, Any], Tensors]:
+        """Return everything as JSON values and arrays."""
+        own = {"learner": self.learner, "task": self.task, "many": self.many, "labels": labels_said(self.labels)}
+        tensors = {"at": self.at, "W": self.W, "b": self.b, "tally": self.tally, **names_said(self.features)}
+        return {"compact": {**own, "features": features_said(self.features)}}, tensors
 
     @classmethod
     def restored(cls, meta: dict[str, Any], tensors: dict[str, np.ndarray]) -> Compact:
@@ -147,7 +148,7 @@ class Compact:
         self = cls.__new__(cls)
         expect(own["task"] in TASKS, "a task this version knows", own["task"])
         self.learner, self.task, self.many = own["learner"], TASKS[own["task"]], own["many"]
-        self.features, self.labels = model_file.features_of(own["features"], names), model_file.labels_of(own["labels"])
+        self.features, self.labels = features_of(own["features"], names), labels_of(own["labels"])
         expect(tensors.keys() == {"at", "W", "b", "tally"}, "the tensors at, W, b, tally", sorted(tensors))
         self.at, self.W, self.b, self.tally = (tensors[k] for k in ("at", "W", "b", "tally"))
         expect(type(self.many) is bool and (self.labels is not None) == self.task.labelled, "labels", own["labels"])

@@ -18,6 +18,7 @@ from ..core.inputs import Rows
 from ..core.labels import Labelled, Labels, some
 from ..core.learner import Learner, Progress, is_dicts, stacked
 from ..core.model import Model
+from ..core.values import Tensors, decode, encode, expect
 from .classes import answered, distinct
 from .classification import Classifier
 from .loops import COLUMN_PER_DOMAIN
@@ -40,6 +41,24 @@ class DomainModel(Model):
     def text(self) -> Text:
         """The loops over rows."""
         return COLUMN_PER_DOMAIN
+
+    def pack(self) -> tuple[dict[str, Any], Tensors]:
+        """Return what the model is, with its domains in the order of their numbers."""
+        said, tensors = super().pack()
+        return {**said, "tasks": [encode(v, f"task {v!r}", {}) for v in self.domains]}, tensors
+
+    @classmethod
+    def restored(cls, learner: Learner, said: dict[str, Any], tensors: Tensors) -> Self:
+        """Return the model of a learner that was packed."""
+        expect(not said["many"], "one score for each row", said["many"])
+        m = super().restored(learner, said, tensors)
+        m.domains = domains_of(said)
+        return m
+
+    @classmethod
+    def rows_in(cls, said: dict[str, Any], labels: Labels | None) -> int:
+        """Return how many rows of weights a file must have: one for each domain."""
+        return max(len(domains_of(said)), 1)
 
     def numbered(self, domains: Any) -> np.ndarray:
         """Return the number of the domain of each row, -1 for one that is not known."""
@@ -67,6 +86,15 @@ class DomainModel(Model):
         given = (self.numbered(rows.tasks), self.dims["class"], out)
         self.loop(rows.layout, True).predict(*self.args, *rows.arrays, *given)
         return out
+
+
+def domains_of(said: dict[str, Any]) -> dict[Any, int]:
+    """Return the table of domains in a file."""
+    expect(isinstance(said["tasks"], list), "a list of tasks", said["tasks"])
+    values = decode(said["tasks"], {})
+    found = {v: k for k, v in enumerate(values)}
+    expect(len(found) == len(values), "different tasks", values)
+    return found
 
 
 class Told(NamedTuple):

@@ -16,8 +16,11 @@ from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
 from ..core.labels import Labels
 from ..core.learner import Learner, Progress
+from ..core.learner_file import restored
 from ..core.model import Model
 from ..core.rounds import EXAMPLES, MISTAKES, SEEN, TIE, UPDATES
+from ..core.tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
+from ..core.values import Tensors, expect
 from .classes import answered
 from .classification import Classifier
 from .weighing import Weighing, log_loss, mix_losses, mix_margins, run, votes
@@ -267,7 +270,38 @@ class Pool:
         """Return the learners inside."""
         return [*(member.learner for member in self.members), *self.calibrators]
 
-    def restore(self, learners: list[Learner]) -> None:
+    def pack(self) -> tuple[dict[str, Any], Tensors]:
+        """Return what the pool is; the tensors of the learners inside have names after `<number>/`."""
+        inner = [learner.pack() for learner in self.within()]
+        said = {"features": features_said(self.features), "labels": labels_said(self.labels), "many": self.many}
+        tensors = {"tally": self.tally, **names_said(self.features)}
+        tensors |= {f"state.{at}": a for at, a in self.weighing.arrays().items()}
+        tensors |= {f"{k}/{name}": a for k, (_, theirs) in enumerate(inner) for name, a in theirs.items()}
+        return {**said, "within": [meta for meta, _ in inner]}, tensors
+
+    @classmethod
+    def restored(cls, learner: Learner, said: dict[str, Any], tensors: Tensors) -> Pool:
+        """Return the pool of a learner that was packed, every array of it checked."""
+        features, labels = features_of(said["features"], tensors.pop("features", None)), labels_of(said["labels"])
+        expect(labels is not None and type(said["many"]) is bool, "labels, and whether they are many", said["labels"])
+        m: Any = learner._begin(None, features, labels)
+        m.many = said["many"]
+        for k, a in m.weighing.arrays().items():
+            found = tensors.pop(f"state.{k}")
+            expect(found.dtype == a.dtype and found.shape == a.shape, f"{k} of shape {a.shape}", found.shape)
+            a[:] = found
+        tally = tensors.pop("tally")
+        check_tally(tally, m.tally, len(m.labels) if m.many else 3)
+        m.tally[:] = tally
+        parts = []
+        for k, meta in enumerate(said["within"]):
+            theirs = {name.removeprefix(f"{k}/"): tensors.pop(name) for name in list(tensors) if name.startswith(f"{k}/")}
+            parts.append(restored(meta, theirs))
+        expect(not tensors, "no other tensors", sorted(tensors))
+        m.resume(parts)
+        return m
+
+    def resume(self, learners: list[Learner]) -> None:
         """Go on with learners as they were saved."""
         was, n = self.within(), len(self.members)
         if [repr(m) for m in was] != [repr(m) for m in learners] or not all("_m" in m.__dict__ for m in learners[:n]):

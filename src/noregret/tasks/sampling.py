@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..core import model_file
 from ..core.inputs import Rows
 from ..core.labels import Labels, label_array
 from ..core.learner import is_dicts, stacked
 from ..core.model import Model
+from ..core.model_file import load
 from ..core.params import Range
 from .classes import plain_labels
 from .classification import Classifier
@@ -178,17 +178,17 @@ class SelectiveSampler:
     def save(self, path: Any) -> None:
         """Write the learner, with the counters and where the draws are, to a file; `nr.load` gives the learner alone."""
         own = {k: getattr(self, k) for k in (*OPTIONS, *COUNTS)}
-        self.learner.__dict__["sampler_"] = {**own, "draws": self._rng.bit_generator.state}
+        self.learner.extras["sampler"] = {**own, "draws": self._rng.bit_generator.state}
         try:
             self.learner.save(path)
         finally:
-            del self.learner.__dict__["sampler_"]
+            del self.learner.extras["sampler"]
 
     @classmethod
     def load(cls, path: Any) -> Self:
         """Read a sampler from a file; it goes on as if it had never stopped."""
-        learner = model_file.load(path)
-        said = learner.__dict__.pop("sampler_", None)
+        learner = load(path)
+        said = learner.extras.pop("sampler", None)
         if said is None:
             raise TypeError(f"{path} holds a {type(learner).__name__} without a sampler: use nr.load")
         sampler = cls(learner, **{k: said[k] for k in OPTIONS})

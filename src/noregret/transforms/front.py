@@ -11,7 +11,8 @@ from ..core.batch import Batch
 from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
 from ..core.labels import Coded
-from ..core.model_file import decode, library_parts, options
+from ..core.values import decode, options
+from ..parts import kinds
 from .feature_map import FeatureMap
 from .maps import MAPS, Map
 from .pull import pulled, tasks
@@ -193,9 +194,8 @@ class Front:
 
     def meta(self) -> dict[str, Any]:
         """Return everything that is not an array, as JSON values."""
-        kinds = {cls: name for name, cls in MAPS.items()}
-        parts = library_parts()
-        maps = [{"kind": kinds[type(m)], "settings": options(m.get_params(), "setting", parts)} for m in self.maps]
+        tags = {cls: tag for tag, cls in MAPS.items()}
+        maps = [{"kind": tags[type(m)], "settings": options(m.get_params(), "setting", kinds())} for m in self.maps]
         return {"table": None if self.table is None else self.table.meta(), "maps": maps, "width": self.width}
 
     def tensors(self) -> dict[str, np.ndarray]:
@@ -213,11 +213,11 @@ class Front:
             return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
 
         table = None if meta["table"] is None else Table.restored(meta["table"], under("table."))
-        maps, parts = [], library_parts()
+        maps = []
         for i, said in enumerate(meta["maps"]):
             if said["kind"] not in MAPS:
                 raise ValueError(f"expected one of the steps {', '.join(MAPS)}, found {said['kind']!r}")
-            m = MAPS[said["kind"]](**{k: decode(v, parts) for k, v in said["settings"].items()})
+            m = MAPS[said["kind"]](**{k: decode(v, kinds()) for k, v in said["settings"].items()})
             m.restore(under(f"maps.{i}."))
             maps.append(m)
         front = cls(table, maps)

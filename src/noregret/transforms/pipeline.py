@@ -12,7 +12,10 @@ from ..core import inputs
 from ..core.batch import Batch
 from ..core.inputs import Rows
 from ..core.labels import Coded
-from ..core.learner import Learner, Progress, not_learned
+from ..core.learner import Learner, Progress, as_value, not_learned
+from ..core.learner_file import restored
+from ..core.model_file import Saved
+from ..core.values import Tensors, encode_own
 from ..tasks.classes import widest
 from ..tasks.classification import Classifier
 from .cells import is_frame, record_of
@@ -21,6 +24,7 @@ from .front import Front
 from .maps import Map
 from .pull import pulled
 from .roles import Category, Cross, Hash, Ignore, Number, Part, Text
+from .scale import Normalize
 from .table import Table, plain
 
 __all__ = ["Category", "Cross", "Hash", "Ignore", "Number", "Pipeline", "Text", "pipeline"]
@@ -52,11 +56,13 @@ def pipeline(*steps: Any) -> Pipeline:
     return Pipeline([Table(**settings), *tables[1:], *rest])
 
 
-class Pipeline:
+class Pipeline(Saved):
     """A front and a learner as one learner. X may be dicts, a frame (pandas, polars, Arrow), an array or a sparse matrix.
 
     Frames and dicts get a Table of their own when none is given. What the learner can be asked, the pipeline can be asked.
     """
+
+    file_tag = "pipeline"
 
     def __init__(self, steps: Any) -> None:
         self.steps = steps
@@ -313,6 +319,7 @@ class Pipeline:
     def reset(self) -> Self:
         """Forget everything learned; parameters stay."""
         self._front = None
+        self.__dict__.pop("_extras", None)
         self.learner.reset()
         return self
 
@@ -334,21 +341,17 @@ class Pipeline:
         self._front = front
         return self
 
-    def save(self, path: Any) -> None:
-        """Write everything to a file: settings, names, statistics, the learner. It resumes bit for bit."""
-        from ..core import model_file
-
-        model_file.save(self, path)
+    def pack(self) -> tuple[dict[str, Any], Tensors]:
+        """Return everything as JSON values and arrays: what the learner says, and the front beside it."""
+        meta, tensors = self.learner.pack()
+        return {**meta, "front": self.front.meta()}, tensors | {f"front.{k}": a for k, a in self.front.tensors().items()}
 
     @classmethod
-    def load(cls, path: Any) -> Self:
-        """Read a pipeline from a file."""
-        from ..core import model_file
-
-        loaded = model_file.load(path)
-        if not isinstance(loaded, cls):
-            raise TypeError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
-        return loaded
+    def restored(cls, meta: dict[str, Any], tensors: Tensors) -> Self:
+        """Return the pipeline that was packed."""
+        theirs = {k.removeprefix("front."): tensors.pop(k) for k in list(tensors) if k.startswith("front.")}
+        learner = restored(meta, tensors)
+        return cls.of(Front.restored(meta["front"], theirs), learner)
 
     @property
     def feature_names_(self) -> list[str]:
@@ -412,6 +415,19 @@ class Pipeline:
 
     def __sklearn_tags__(self) -> Any:
         return self.learner.__sklearn_tags__()
+
+
+def normalized(learner: Learner) -> Pipeline:
+    """Return a learner behind Normalize(), as pools have them."""
+    return Pipeline([Normalize(), learner])
+
+
+@encode_own.register(Pipeline)
+def member(model: Pipeline, what: str) -> Any:
+    """Return a pipeline as a value: a learner of a pool."""
+    if [type(s) for s in model.steps[:-1]] != [Normalize]:
+        raise TypeError(f"{what} cannot be saved: expected a learner, or a pipeline of Normalize() and a learner, got {model!r}")
+    return as_value(model.learner, what, unit=True)
 
 
 def is_dicts(X: Any) -> bool:

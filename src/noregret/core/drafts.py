@@ -1,0 +1,61 @@
+"""Files that appear whole or not at all: each is written under a name beside its own, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+DRAFT = r"\.[0-9a-f]{16}\.tmp$"  # how the name of a draft ends
+
+
+@contextlib.contextmanager
+def drafted(path: str | os.PathLike[str], durable: bool = False) -> Iterator[str]:
+    """Yield the name to write to. It replaces the file when all went well; otherwise the old file stays and nothing is left.
+
+    A link stays a link. A durable file survives a loss of power: its bytes, and its name in the folder, are on the disk.
+    """
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        given = os.path.dirname(os.fspath(path)) or folder
+        raise FileNotFoundError(f"cannot write {os.fspath(path)}: there is no directory {given}; make it first")
+    draft = f"{target}.{secrets.token_hex(8)}.tmp"
+    try:
+        yield draft
+        if durable:
+            sync(draft)
+        os.replace(draft, target)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft)
+    if durable and hasattr(os, "O_DIRECTORY"):  # elsewhere folders cannot be opened
+        sync(folder)
+
+
+def sync(path: str) -> None:
+    """Wait until a file, or a folder, is on the disk."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def write(path: str | os.PathLike[str], pieces: Iterable[Any], durable: bool = False) -> None:
+    """Write bytes, piece after piece, to a file."""
+    with drafted(path, durable) as draft, open(draft, "xb") as file:
+        for piece in pieces:
+            file.write(piece)
+
+
+def clear(path: str | os.PathLike[str]) -> None:
+    """Remove the drafts of a file that a killed process left."""
+    folder, name = os.path.split(os.path.realpath(path))
+    for found in os.listdir(folder):
+        if re.fullmatch(re.escape(name) + DRAFT, found):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(folder, found))
