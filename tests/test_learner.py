@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 
 import noregret as nr
 from noregret.core.hashing import hash_name, murmur3
+from noregret.core.params import same_value
 
 
 def stream(K=2, n=80, d=5, seed=0):
@@ -342,6 +343,61 @@ def test_new_parameters_are_for_what_is_to_come():
             m.set_params(**params)
         assert m.get_params() == before.get_params()
     assert same(m, before)
+
+
+LONG = np.arange(2000) // 4  # NumPy shows no more than the ends of it
+OTHER = np.where(np.arange(2000) == 1000, 0, LONG)
+
+
+def test_long_arrays_that_differ_in_one_entry_are_different_parameters():
+    X, y = np.ones((2, 2000)), [0, 1]
+    a, b, c = (nr.GroupLasso(groups=groups).partial_fit(X, y) for groups in (LONG, OTHER, LONG.copy()))
+    before = copy.deepcopy(a)
+    with pytest.raises(ValueError, match=r"reset\(\) first"):
+        a.set_params(groups=OTHER)
+    with pytest.raises(ValueError, match="different parameters"):
+        a.merge(b)
+    assert same(a, before)
+    assert a.merge(c).set_params(groups=LONG.copy()).n_seen_ == 4
+    p, q, r = (nr.pipeline(nr.Normalize(), m.clone()).partial_fit(X, y) for m in (a, b, c))
+    with pytest.raises(ValueError, match="different steps or settings"):
+        p.merge(q)
+    assert p.merge(r).n_seen_ == 4
+    pool = nr.Hedge(learners=[nr.GroupLasso(groups=LONG), nr.PA1()]).partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"reset\(\) first"):
+        pool.set_params(learners=[nr.GroupLasso(groups=OTHER), nr.PA1()])
+    pool.set_params(learners=[nr.GroupLasso(groups=LONG.copy()), nr.PA1()])
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "alike"),
+    [
+        (LONG, LONG.copy(), True),
+        (LONG, OTHER, False),
+        (LONG, LONG[:-1], False),
+        (LONG, LONG.tolist(), False),
+        ({"x": [LONG, math.nan]}, {"x": [LONG.copy(), math.nan]}, True),
+        ({"x": [LONG]}, {"x": [OTHER]}, False),
+        ({"x": 1, "y": 2}, {"y": 2, "x": 1}, True),
+        (np.array([None, "a"], object), np.array([None, "a"], object), True),
+        (1, 1.0, True),
+        (np.float32(0.5), 0.5, True),
+        (1, True, False),
+        (2**60, 2**60 + 1, False),
+        ("1", 1, False),
+        (None, 0.0, False),
+        (nr.RBF(0.5), nr.RBF(0.5), True),
+        (nr.RBF(0.5), nr.Laplacian(0.5), False),
+        (nr.GroupLasso(groups=LONG), nr.GroupLasso(groups=LONG.copy()), True),
+        (nr.GroupLasso(groups=LONG), nr.GroupLasso(groups=OTHER), False),
+        (nr.Text("a"), nr.Text("b"), False),
+        (len, max, False),
+    ],
+)
+def test_what_is_the_same_value_of_a_parameter(a, b, alike):
+    assert same_value(a, b) is alike
+    assert same_value(b, a) is alike
+    assert same_value(a, copy.deepcopy(a))
 
 
 def test_repr_shows_what_was_changed():

@@ -19,7 +19,7 @@ from .features import Anything, Columns, Features, Hashed, Names
 from .inputs import Rows
 from .labels import Labels
 from .model import Model
-from .params import public
+from .params import public, same_value
 from .rounds import EXAMPLES, MISTAKES, UPDATES, UnitCost
 from .state import Need, needs_of
 from .supports import Supports
@@ -531,9 +531,7 @@ class Learner(Supports):
         return self
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        changed = (
-            f"{k}={v!r}" for k, v in self.get_params().items() if v is not self.defaults[k] and not same(v, self.defaults[k])
-        )
+        changed = (f"{k}={v!r}" for k, v in self.get_params().items() if not same_value(v, self.defaults[k]))
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -551,11 +549,6 @@ class Learner(Supports):
             regressor_tags=RegressorTags(**self.tags.get("regressor", {})) if kind == "regressor" else None,
             input_tags=InputTags(sparse=True, **self.tags.get("input", {})),
         )
-
-
-def same(a: Any, b: Any) -> bool:
-    """Return whether two parameter values are equal."""
-    return isinstance(a, type(b)) and not isinstance(a, np.ndarray) and bool(a == b)
 
 
 def is_dicts(X: Any) -> bool:

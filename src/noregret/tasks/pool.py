@@ -18,6 +18,7 @@ from ..core.inputs import Rows
 from ..core.labels import Labels
 from ..core.learner import Learner, Progress
 from ..core.model import Model
+from ..core.params import same_value
 from ..core.rounds import EXAMPLES, MISTAKES, SEEN, TIE, UPDATES
 from .classification import Classifier, answers
 from .weighing import Weighing, votes
@@ -159,7 +160,7 @@ class Pool:
     def retune(self, given: dict[str, Any]) -> None:
         """Take new parameters for what is still to come."""
         fixed = ("learners", "rule", "classes", "hash_bits")
-        if any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
+        if not all(same_value(given.get(k), self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another pool: call reset() first, or make a new learner")
         _, self.weighing.eta, self.weighing.alpha = self.learner.rule_of(given)
         self.given = given
@@ -267,7 +268,7 @@ class Pool:
     def restore(self, learners: list[Learner]) -> None:
         """Go on with learners as they were saved."""
         was, n = self.within(), len(self.members)
-        if [repr(m) for m in was] != [repr(m) for m in learners] or not all("_m" in m.__dict__ for m in learners[:n]):
+        if not same_value(was, learners) or not all("_m" in m.__dict__ for m in learners[:n]):
             raise ValueError(f"expected a pool of {was}, found {learners}")
         for member, learner in zip(self.members, learners[:n], strict=True):
             theirs, own = learner._m, member.m
