@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 import noregret as nr
+from noregret.core.features import Names
 from noregret.core.hashing import hash_name, murmur3
 from noregret.core.params import same_value
 
@@ -173,6 +174,54 @@ def test_named_models_refuse_arrays_and_take_lists_of_dicts():
         m.partial_fit([{"a": 1.0, "e": 2.0}, {"d": "FR"}], ["x", "y"])
     assert same(m, before)
     assert m.feature_names_ == before.feature_names_
+
+
+@pytest.mark.parametrize("hash_bits", [None, 4])
+@pytest.mark.parametrize("name", ["pa1", "eg_pm", "group_lasso"])
+def test_a_list_of_dicts_learns_what_a_loop_learns(name, hash_bits):
+    rows = [{f"{chr(97 + i % 3)}_{j % (i + 2)}": float(1 + j) for j in range(i % 5)} for i in range(30)]
+    y, c = [i % 2 if i < 20 else i % 3 for i in range(30)], [(i % 4) / 2 for i in range(30)]
+    given = {"groups": "prefix:_"} if name == "group_lasso" and hash_bits is None else {}
+    for weights in (None, c):
+        many, one = (nr.learner(name, hash_bits=hash_bits, **given) for _ in range(2))
+        f = [many.learn_many(rows[a:b], y[a:b], sample_weight=weights and weights[a:b]) for a, b in ((0, 7), (7, 8), (8, 30))]
+        for x, t, w in zip(rows, y, weights or np.ones(30)):
+            one.learn_one(x, t, w)
+        assert same(many, one)
+        assert many.feature_names_ == one.feature_names_
+        assert [np.shape(v) for v in f] == [(7,), (1,), (22, 3)]
+
+
+def test_learn_many_returns_scores_whatever_the_rows_are():
+    rows, y = [{"a": 1.0}, {"b": 1.0}, {"a": 1.0}], ["x", "y", "x"]
+    m = nr.PA1()
+    scores = m.learn_many(rows, y)
+    np.testing.assert_allclose(scores, nr.PA1().learn_many([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], y))
+    before = m.decision_function(rows[:1])
+    assert m.learn_many(rows[:1], y[:1]) == pytest.approx(before)
+
+
+def test_each_dict_of_known_names_is_read_once(monkeypatch):
+    rows, y = [{"a": 1.0, "b": i} for i in range(9)], [0, 1, 2] * 3
+    m = nr.PA1().partial_fit(rows, y)
+    count, read = [], Names.row
+    monkeypatch.setattr(Names, "row", lambda *given: count.append(1) or read(*given))
+    m.partial_fit(rows, y)
+    assert len(count) == len(rows)
+    m.partial_fit([*rows, {"new": 1.0}], [*y, 0])
+    assert len(count) == 2 * len(rows) + 2
+
+
+def test_a_bad_dict_in_a_list_changes_nothing():
+    m = nr.PA1().partial_fit([{"a": 1.0}, {"b": 1.0}], [0, 1])
+    before = copy.deepcopy(m)
+    for rows, y in (([{"new": 1.0}, {"a": math.nan}], [0, 1]), ([{"new": 1.0}, {"a": 1.0}], [2, 0.5]), ([{"new": 1.0}], [0, 1])):
+        with pytest.raises(ValueError, match=r"contains nan|continuous|inconsistent"):
+            m.partial_fit(rows, y)
+    m.partial_fit([{"new": 1.0}], [2], sample_weight=[0.0])
+    assert same(m, before)
+    assert m.feature_names_ == ["a", "b"]
+    assert m.classes_.tolist() == [0, 1]
 
 
 def test_hashing_is_stable_and_counts_collisions():

@@ -153,7 +153,7 @@ def same_value(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(same_value(v, b[k]) for k, v in a.items())
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(same_value, a, b))
-    if type(a).__eq__ is object.__eq__:
+    if type(a).__eq__ is object.__eq__:  # type: ignore[comparison-overlap]
         return repr(a) == repr(b) and same_value(*(getattr(v, "get_params", dict)() for v in (a, b)))
     return bool(a == b or (a != a and b != b))
 

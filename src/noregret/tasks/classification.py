@@ -10,7 +10,7 @@ import numpy as np
 from ..core import inputs
 from ..core.engine import reach
 from ..core.examples import required
-from ..core.features import Features
+from ..core.features import Features, Named
 from ..core.inputs import Rows
 from ..core.labels import Coded, Labelled, Labels, label_array, plain, some
 from ..core.learner import Learner, Progress
@@ -48,21 +48,17 @@ class Classifier(Learner):
 
         New classes may appear at any time unless `classes` were declared.
         """
-        if self._named(X):
-            return self._learn_named(X, y, sample_weight, classes)
-        rows = self._check(X)
-        m = self._m if "_m" in self.__dict__ else self._start(rows, classes=classes)
+        rows = self._batch(X)
+        m = self._begun(rows, None, classes)
         self._check_classes(m, classes)
         return self._outward(m, widest(self._learn_coded(m, rows, y, inputs.sample_weights(sample_weight, rows.n))))
 
-    def _learn_rows(self, rows: Rows, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
-        if self.nonnegative:
+    def _learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+        if self.nonnegative and isinstance(rows, Rows):
             inputs.refuse_negative(rows, type(self).__name__)
-        m = self._m if "_m" in self.__dict__ else self._start(rows, features)
-        m.features.check(rows, type(self).__name__)
-        return self._learn_coded(m, rows, y, c)
+        return self._learn_coded(self._begun(rows, features), rows, y, c)
 
-    def _learn_coded(self, m: Model, rows: Rows, y: Any, c: np.ndarray | None) -> list[Progress]:
+    def _learn_coded(self, m: Model, rows: Rows | Named, y: Any, c: np.ndarray | None) -> list[Progress]:
         """Learn from checked rows with labels."""
         if not isinstance(y, Coded):
             y = discrete(inputs.targets(y, rows.n, numeric=False))
@@ -212,32 +208,6 @@ class Classifier(Learner):
         self._run(m, rows, np.array([labels.index[y]]), None if c is None or c[0] == 1.0 else c)
         self._m = m
         return before
-
-    def _learn_named(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> np.ndarray:
-        """Learn from a list of named examples, one by one, when all of them have passed the checks."""
-        values = plain_labels(discrete(inputs.targets(y, len(X), numeric=False)))
-        c = inputs.sample_weights(sample_weight, len(X))
-        m = self._m if "_m" in self.__dict__ else self._start(None, classes=classes)
-        self._check_classes(m, classes)
-        assert m.labels is not None
-        m.expect(len(m.labels.missing(values)))
-        for x in X:
-            m.features.row(x, False)
-            self._check_row(x)
-        if "_m" not in self.__dict__ and m.labels.declared:
-            self._m = m
-        said: list[tuple[np.ndarray, bool]] = []
-        for i, x in enumerate(X):
-            m = self.__dict__.get("_m", m)
-            said.append((m.score_row(*m.features.row(x, False)), m.many))
-            self.learn_one(x, values[i], 1.0 if c is None else float(c[i]))
-        m = self.__dict__.get("_m", m)
-        assert m.labels is not None
-        out = np.zeros((len(said), m.dims["class"]))
-        for i, (f, many) in enumerate(said):
-            f = f if many or not m.many else halves(f, m.labels.positive)
-            out[i, : len(f)] = f
-        return self._outward(m, out)
 
     # ---- answering ---------------------------------------------------------------------------------------------------
     def _said(self, m: Model, f: np.ndarray, known: int | None = None) -> Any:

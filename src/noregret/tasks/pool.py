@@ -168,6 +168,8 @@ class Pool:
     # ---- running -----------------------------------------------------------------------------------------------------
     def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Answer, then learn, each row in order; return the votes from before each update. y: signs, or codes of many classes."""
+        if c is not None and not c.any():
+            return self.score(rows)
         positive = self.labels.positive
         codes, signs = (y, None) if self.many else (np.where(y > 0.0, positive, 1 - positive), y)
         live = slice(None) if c is None or c.all() else np.flatnonzero(c)
@@ -228,7 +230,7 @@ class Pool:
         """Return the votes of the present weights, given the scores of each member."""
         w = self.weighing.weights
         if self.calibrators:
-            margins = np.column_stack([m.decision_function(self._one(s)) for m, s in zip(self.calibrators, f, strict=True)])
+            margins = np.column_stack([log_odds(m, self._one(s)) for m, s in zip(self.calibrators, f, strict=True)])
             return logit((1.0 / (1.0 + np.exp(-margins)) * w).sum(1))[:, None]
         said = np.column_stack([member.learner._picked(member.m, s) for member, s in zip(self.members, f, strict=True)])
         return self._voted(np.broadcast_to(w, said.shape), said)
@@ -306,6 +308,11 @@ def calibrator() -> NAG:
     from ..families.adaptive import NAG
 
     return NAG(loss="log", fit_intercept=False, classes=[-1, 1])
+
+
+def log_odds(calibrator: NAG, f: np.ndarray) -> np.ndarray:
+    """Return scores as log odds, 0 as long as the calibrator has learned nothing."""
+    return calibrator.decision_function(f) if calibrator.__sklearn_is_fitted__() else np.zeros(len(f))
 
 
 def logit(p: np.ndarray) -> np.ndarray:
