@@ -67,13 +67,55 @@ def test_labels_that_cannot_be_ordered_keep_their_order_of_appearance():
     assert (m.decision_function([[2.0], [-2.0]]) > 0).tolist() == [False, True]
 
 
-@pytest.mark.parametrize("bad", [None, float("nan"), [1], {"a": 1}])
+@pytest.mark.parametrize("bad", [None, float("nan"), [1], {"a": 1}, 0.5, np.float32(0.5), math.inf])
 def test_what_is_not_a_label(bad):
     m = nr.PA1().partial_fit([[1.0], [-1.0]], ["a", "b"])
     before = copy.deepcopy(m)
     with pytest.raises((TypeError, ValueError), match="label"):
         m.learn_one({0: 1.0}, bad)
     assert same(m, before)
+
+
+VERBS = {
+    "learn_one": lambda m, labels: [m.learn_one({"a": 1.0}, v) for v in labels],
+    "partial_fit": lambda m, labels: m.partial_fit(np.ones((len(labels), 1)), labels),
+    "array": lambda m, labels: m.partial_fit(np.ones((len(labels), 1)), np.array(labels, object)),
+    "calls": lambda m, labels: [m.partial_fit([[1.0]], [v]) for v in labels],
+    "dicts": lambda m, labels: m.partial_fit([{"a": 1.0}] * len(labels), labels),
+    "fit": lambda m, labels: m.fit(np.ones((len(labels), 1)), labels),
+    "classes": lambda m, labels: m.set_params(classes=labels).partial_fit([[1.0]], labels[:1]),
+    "stream": lambda m, labels: nr.evaluate((np.ones((len(labels), 1)), labels), m),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([0, 1, True], "booleans or numbers, not both: found True and 0"),
+        ([True, False, 1], "booleans or numbers, not both: found True and 1"),
+        ([False, True, 2.0], "booleans or numbers, not both"),
+        ([0, 1, np.True_], "booleans or numbers, not both"),
+        (["a", 1, 0.5], r"Unknown label type: continuous.*0\.5"),
+        ([0, 1, 0.5], r"Unknown label type: continuous.*0\.5"),
+    ],
+)
+def test_fractions_and_booleans_beside_numbers_are_refused_everywhere(verb, labels, said):
+    with pytest.raises(ValueError, match=said):
+        VERBS[verb](nr.PA1(), labels)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_equal_numbers_are_one_label_and_booleans_may_stand_beside_text(verb):
+    for labels in ([1, 2, np.float64(1.0), np.int8(2)], [False, True, np.True_], ["a", True, "b"]):
+        VERBS[verb](nr.PA1(), labels)
+
+
+def test_models_with_booleans_and_with_numbers_do_not_merge():
+    a, b = (nr.PA1().partial_fit([[1.0], [-1.0]], y) for y in ([False, True], [0, 1]))
+    with pytest.raises(ValueError, match="booleans or numbers"):
+        a.merge(b)
+    assert a.classes_.tolist() == [False, True]
 
 
 def test_a_score_of_zero_predicts_the_second_class():

@@ -12,12 +12,13 @@ from ..core.engine import reach
 from ..core.examples import required
 from ..core.features import Features, Named
 from ..core.inputs import Rows
-from ..core.labels import Coded, Labelled, Labels, label_array, plain, some
+from ..core.labels import Coded, Labelled, Labels, label_array, plain, refuse_fraction, refuse_mixed, some
 from ..core.learner import Learner, Progress
 from ..core.model import Model
 from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost, price
 
 SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])  # which of two classes is the positive one: the sign of each
+BOOLEANS = (bool, np.bool_)
 COSTS = {"cost": None, "mode": "max_loss", "margin": "sqrt_cost"}
 
 
@@ -127,7 +128,8 @@ class Classifier(Learner):
             codes = np.zeros(len(c), np.int64)
             codes[c > 0.0] = self._codes(m, some(y, c > 0.0))
             return codes
-        if isinstance(y, np.ndarray) and y.dtype.kind in "biuf" and len(labels) == 2:  # the common case, without sorting
+        kinds = "b" if len(labels) and isinstance(labels.values[0], bool) else "iuf"
+        if isinstance(y, np.ndarray) and y.dtype.kind in kinds and len(labels) == 2:  # the common case, without sorting
             second = y == labels.values[1]
             if (second | (y == labels.values[0])).all():
                 return second.astype(np.int64)
@@ -180,7 +182,7 @@ class Classifier(Learner):
             code = m.labels.index.get(y) if m is not None and w == 1.0 and self.__dict__.get("class_weight") is None else None
         except TypeError:  # what cannot be a label
             code = None
-        if code is None:
+        if code is None or isinstance(y, BOOLEANS) is not isinstance(m.labels.values[code], bool):
             return self._learn_slowly(x, plain(y), w)
         idx, values = self._row(m, x, grow=True)
         if m.many:
@@ -312,6 +314,7 @@ def distinct(y: Labelled) -> tuple[list[Any], np.ndarray]:
         used, codes = distinct(y.codes)
         return [plain(y.values[k]) for k in used], codes
     if y.dtype.kind == "O":
+        refuse_mixed([plain(next(v for v in y if type(v) is kind)) for kind in set(map(type, y))])
         index: dict[Any, int] = {}
         numbers = [index.setdefault(plain(v), len(index)) for v in y.tolist()]
         return list(index), np.array(numbers, np.int64)
@@ -381,10 +384,7 @@ def discrete(y: np.ndarray) -> np.ndarray:
         odd = y != np.floor(y)
         if odd.any():
             at = int(np.argmax(odd))
-            raise ValueError(
-                f"Unknown label type: continuous. y has {y[at]!r} in row {at}; labels must be discrete. Use a regressor for real "
-                "targets."
-            )
+            refuse_fraction(f"y has {y[at].item()!r} in row {at}")
     return y
 
 
