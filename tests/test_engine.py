@@ -168,11 +168,11 @@ def test_a_new_kind_recompiles_nothing(tmp_path):
     assert int(count) == 0
 
 
-def learner(step):
+def learner(step, **texts):
     """A classifier with this step, not kept in the registry."""
     from noregret.families import passive_aggressive as pa
 
-    cls = type("Odd", (nr.Classifier,), {"name": "odd", "State": pa.State, "Params": pa.Params1, "step": step})
+    cls = type("Odd", (nr.Classifier,), {"name": "odd", "State": pa.State, "Params": pa.Params1, "step": step, **texts})
     del nr.core.learner.REGISTRY["odd"]
     return cls()
 
@@ -197,6 +197,26 @@ def test_errors_are_in_the_terms_of_the_step():
         learner(strings).partial_fit(X, y)
     with engine.interpreted():
         assert learner(allocates).partial_fit(X, y).n_updates_ == 0
+
+
+@pytest.mark.parametrize("y", [[0, 1], [0, 1, 2]])
+def test_one_step_with_other_scores_is_another_driver(y):
+    def scores(s, x, p):
+        return dot(s.w, x)
+
+    def opposes(s, x, p):
+        return -dot(s.w, x)
+
+    X = np.eye(3)[: len(y)]
+    a, b, c = (learner(nr.PA1.step, **texts).partial_fit(X, y) for texts in ({}, {"score_row": scores}, {"score_row": opposes}))
+    assert np.array_equal(a.decision_function(X), b.decision_function(X))
+    assert np.array_equal(b.state.w, c.state.w) == (len(y) == 2)  # with two classes the step takes no notice of it
+    assert np.array_equal(c.decision_function(X), -dot_of_all(c, X))
+
+
+def dot_of_all(m, X):
+    f = np.column_stack([X, np.ones(len(X))]) @ m.state.w.reshape(X.shape[1] + 1, -1)
+    return f if f.shape[1] > 1 else m._outward(m._m, f)
 
 
 def test_a_word_without_a_case_says_so():

@@ -18,7 +18,7 @@ from .expansion import Expansion
 from .features import Features
 from .inputs import FLOATS, Rows
 from .labels import Labels
-from .params import check_options, depends_on_width
+from .params import check_options, depends_on_width, same_value
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
 from .sparse import Spared
 from .state import COUNT, Slot, leaves, settle, slots, tmap
@@ -150,10 +150,11 @@ class Model:
         params = self.learner.parameters.resolve(given, self.features.size)
         spec = self.described(given, params)
         fixed = ("classes", "dtype", "fit_intercept", "groups", "hash_bits", "kernel", "budget")
-        kinds = repr if self.given.get("kernel") is not None else slots  # sizes and kernels are part of what an expansion is
-        if kinds(spec) != kinds(self.spec) or any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
+        same = same_value(spec, self.spec)
+        fits = same if self.given.get("kernel") is not None else slots(spec) == slots(self.spec)  # an expansion is its numbers too
+        if not fits or not all(same_value(given.get(k), self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another kind of state: call reset() first, or make a new learner")
-        if repr(spec) != repr(self.spec):  # numbers that weights are made with: what is held back acts with the old ones
+        if not same:  # numbers that weights are made with: what is held back acts with the old ones
             settle(self.state)
             self.spec, self.state = spec, tmap(lambda _, a: a, spec, self.state)
             settle(self.state)

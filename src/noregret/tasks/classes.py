@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core import inputs
 from ..core.drivers import Text
-from ..core.labels import Coded, Labelled, Labels, plain
+from ..core.labels import Coded, Labelled, Labels, plain, refuse_fraction, refuse_mixed
 from ..core.learner import Progress
 from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
 from ..core.task import Task
@@ -116,6 +116,7 @@ def distinct(y: Labelled) -> tuple[list[Any], np.ndarray]:
         used, codes = distinct(y.codes)
         return [plain(y.values[k]) for k in used], codes
     if y.dtype.kind == "O":
+        refuse_mixed([plain(next(v for v in y if type(v) is kind)) for kind in set(map(type, y))])
         index: dict[Any, int] = {}
         numbers = [index.setdefault(plain(v), len(index)) for v in y.tolist()]
         return list(index), np.array(numbers, np.int64)
@@ -130,10 +131,7 @@ def discrete(y: np.ndarray) -> np.ndarray:
         odd = y != np.floor(y)
         if odd.any():
             at = int(np.argmax(odd))
-            raise ValueError(
-                f"Unknown label type: continuous. y has {y[at]!r} in row {at}; labels must be discrete. Use a regressor for real "
-                "targets."
-            )
+            refuse_fraction(f"y has {y[at].item()!r} in row {at}")
     return y
 
 

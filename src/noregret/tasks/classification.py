@@ -7,15 +7,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..core import inputs
-from ..core.features import Features
+from ..core.features import Features, Named
 from ..core.inputs import Rows
 from ..core.labels import Labelled, Labels, label_array, plain, some
 from ..core.learner import Learner, Progress
 from ..core.model import Model
 from ..core.rounds import SEEN, TIE
-from .classes import CLASSIFICATION, class_weight_of, distinct, halves, plain_labels, sign, widest
+from .classes import CLASSIFICATION, class_weight_of, distinct, sign, widest
 
 SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])  # which of two classes is the positive one: the sign of each
+BOOLEANS = (bool, np.bool_)
 COSTS = {"cost": None, "mode": "max_loss", "margin": "sqrt_cost"}
 
 
@@ -43,21 +44,17 @@ class Classifier(Learner):
 
         New classes may appear at any time unless `classes` were declared.
         """
-        if self._named(X):
-            return self._learn_named(X, y, sample_weight, classes)
-        rows = self._check(X)
-        m = self._m if "_m" in self.__dict__ else self._start(rows, classes=classes)
+        rows = self._batch(X)
+        m = self._begun(rows, None, classes)
         self._check_classes(m, classes)
         return self.task.margins(m, widest(self._learn_coded(m, rows, y, inputs.sample_weights(sample_weight, rows.n))))
 
-    def _learn_rows(self, rows: Rows, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
-        if self.nonnegative:
+    def _learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+        if self.nonnegative and isinstance(rows, Rows):
             inputs.refuse_negative(rows, type(self).__name__)
-        m = self._m if "_m" in self.__dict__ else self._start(rows, features)
-        m.features.check(rows, type(self).__name__)
-        return self._learn_coded(m, rows, y, c)
+        return self._learn_coded(self._begun(rows, features), rows, y, c)
 
-    def _learn_coded(self, m: Model, rows: Rows, y: Any, c: np.ndarray | None) -> list[Progress]:
+    def _learn_coded(self, m: Model, rows: Rows | Named, y: Any, c: np.ndarray | None) -> list[Progress]:
         """Learn from checked rows with labels."""
         y = self.task.targets(y, rows.n)
         c = self._weigh(y, c, balance=False)
@@ -125,7 +122,8 @@ class Classifier(Learner):
             codes = np.zeros(len(c), np.int64)
             codes[c > 0.0] = self._codes(m, some(y, c > 0.0))
             return codes
-        if isinstance(y, np.ndarray) and y.dtype.kind in "biuf" and len(labels) == 2:  # the common case, without sorting
+        kinds = "b" if len(labels) and isinstance(labels.values[0], bool) else "iuf"
+        if isinstance(y, np.ndarray) and y.dtype.kind in kinds and len(labels) == 2:  # the common case, without sorting
             second = y == labels.values[1]
             if (second | (y == labels.values[0])).all():
                 return second.astype(np.int64)
@@ -178,7 +176,7 @@ class Classifier(Learner):
             code = m.labels.index.get(y) if m is not None and w == 1.0 and self.__dict__.get("class_weight") is None else None
         except TypeError:  # what cannot be a label
             code = None
-        if code is None:
+        if code is None or isinstance(y, BOOLEANS) is not isinstance(m.labels.values[code], bool):
             return self._learn_slowly(x, plain(y), w)
         idx, values = self._row(m, x, grow=True)
         if m.many:
@@ -206,32 +204,6 @@ class Classifier(Learner):
         self._run(m, rows, np.array([labels.index[y]]), None if c is None or c[0] == 1.0 else c)
         self._m = m
         return before
-
-    def _learn_named(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> np.ndarray:
-        """Learn from a list of named examples, one by one, when all of them have passed the checks."""
-        values = plain_labels(self.task.targets(y, len(X)))
-        c = inputs.sample_weights(sample_weight, len(X))
-        m = self._m if "_m" in self.__dict__ else self._start(None, classes=classes)
-        self._check_classes(m, classes)
-        assert m.labels is not None
-        m.expect(len(m.labels.missing(values)))
-        for x in X:
-            m.features.row(x, False)
-            self._check_row(x)
-        if "_m" not in self.__dict__ and m.labels.declared:
-            self._m = m
-        said: list[tuple[np.ndarray, bool]] = []
-        for i, x in enumerate(X):
-            m = self.__dict__.get("_m", m)
-            said.append((m.score_row(*m.features.row(x, False)), m.many))
-            self.learn_one(x, values[i], 1.0 if c is None else float(c[i]))
-        m = self.__dict__.get("_m", m)
-        assert m.labels is not None
-        out = np.zeros((len(said), m.dims["class"]))
-        for i, (f, many) in enumerate(said):
-            f = f if many or not m.many else halves(f, m.labels.positive)
-            out[i, : len(f)] = f
-        return self.task.margins(m, out)
 
     # ---- answering ---------------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> np.ndarray:

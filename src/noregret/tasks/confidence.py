@@ -11,8 +11,9 @@ import numpy as np
 from ..core import inputs
 from ..core.covariance import Full, margin
 from ..core.drivers import drivers
+from ..core.features import stacked
 from ..core.inputs import Rows
-from ..core.learner import is_dicts, stacked
+from ..core.learner import is_dicts
 from ..core.model import Model
 from ..core.params import Range
 from ..core.rounds import SEEN

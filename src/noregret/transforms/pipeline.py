@@ -15,6 +15,7 @@ from ..core.labels import Coded
 from ..core.learner import Learner, Progress, as_value, not_learned
 from ..core.learner_file import restored
 from ..core.model_file import Saved
+from ..core.params import same_value
 from ..core.values import Tensors, encode_own
 from ..tasks.classes import widest
 from ..tasks.classification import Classifier
@@ -329,7 +330,8 @@ class Pipeline(Saved):
 
     def merge(self, other: Pipeline) -> Self:
         """Take in what another pipeline of the same steps has learned: features are united by name, statistics are added."""
-        if [(type(s), plain(s.get_params())) for s in self.steps] != [(type(s), plain(s.get_params())) for s in other.steps]:
+        mine, others = ([(type(s), plain(s.get_params())) for s in p.steps] for p in (self, other))
+        if not same_value(mine, others):
             raise ValueError(f"cannot merge pipelines of different steps or settings: {self!r} and {other!r}")
         front, theirs = copy.deepcopy(self.front), copy.deepcopy(other.learner)
         if front.table is None and other.front.table is not None:
