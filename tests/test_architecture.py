@@ -37,6 +37,7 @@ CORE = [
     "examples",
     "weights",
     "stores",
+    "growth",
     "blending",
     "expansion",
     "tracking",
@@ -59,10 +60,12 @@ CORE = [
     "task",
     "packing",
     "tables",
+    "merging",
+    "held",
     "model",
     "model_file",
     "learner_file",
-    "merging",
+    "base",
     "supports",
     "learner",
 ]
@@ -135,7 +138,7 @@ def test_public_names_are_there_and_nothing_else():
     assert sorted(nr.__all__) == nr.__all__ == dir(nr)
     for name in nr.__all__:
         assert getattr(nr, name) is not None
-    classes = {cls.__name__ for cls in nr.core.learner.REGISTRY.values() if cls.__module__.startswith("noregret.")}
+    classes = {cls.__name__ for cls in nr.core.base.REGISTRY.values() if cls.__module__.startswith("noregret.")}
     assert classes <= set(nr.__all__)
 
 

@@ -173,7 +173,7 @@ def learner(step, **texts):
     from noregret.families import passive_aggressive as pa
 
     cls = type("Odd", (nr.Classifier,), {"name": "odd", "State": pa.State, "Params": pa.Params1, "step": step, **texts})
-    del nr.core.learner.REGISTRY["odd"]
+    del nr.core.base.REGISTRY["odd"]
     return cls()
 
 

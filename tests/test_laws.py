@@ -68,7 +68,7 @@ def test_laws_catch_what_breaks_them():
 
     with pytest.raises(AssertionError, match="resume law: as loaded: w differs"):
         nr.checks.resume(Careless())
-    del nr.core.learner.REGISTRY["careless"]
+    del nr.core.base.REGISTRY["careless"]
 
     class Impure(nr.PA1):
         def predict(self, X):
@@ -173,4 +173,4 @@ def test_user_learner_obeys_the_laws():
         cls = type("Mine", (nr.Classifier,), {"name": "mine", "State": State, "Params": Params, "step": step})
     for law in ("chunk", "purity", "order", "merge", "noise"):
         nr.checks.LAWS[law](cls())
-    del nr.core.learner.REGISTRY["mine"]
+    del nr.core.base.REGISTRY["mine"]

@@ -16,7 +16,7 @@ from safetensors import safe_open
 from safetensors.numpy import save as serialize
 
 import noregret as nr
-from noregret.core.learner import REGISTRY
+from noregret.core.base import REGISTRY
 from noregret.core.model_file import FORMAT, ModelFileError, checksum, load
 from noregret.core.state import leaves
 from noregret.core.values import decode, encode, known_parts

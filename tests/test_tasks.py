@@ -52,7 +52,7 @@ def ranker():
 
     yield make
     for name in made:
-        del nr.core.learner.REGISTRY[name]
+        del nr.core.base.REGISTRY[name]
 
 
 def queries(n, d=5, seed=0):
@@ -73,7 +73,7 @@ def test_a_ranker_of_an_algorithm_by_name(ranker, name, params):
         plain.partial_fit(X[better] - X[worse], np.ones(len(better), int))
     assert m.algorithm.step is plain.algorithm.step
     assert m.Params is plain.Params
-    assert {k: v.tobytes() for k, v in m._m.arrays().items()} == {k: v.tobytes() for k, v in plain._m.arrays().items()}
+    assert {k: v.tobytes() for k, v in m.model.arrays().items()} == {k: v.tobytes() for k, v in plain.model.arrays().items()}
     wrong = pairs = 0
     for X, relevance in queries(30, seed=0):
         place = np.argsort(m.rank(X))
@@ -97,7 +97,7 @@ def test_parameters_of_a_part_are_those_of_the_learner():
     assert nr.OGDRegressor().get_params()["epsilon"] == 0.1
     assert "epsilon" not in nr.OGD().get_params()
     m = nr.OGDRegressor(loss="epsilon_insensitive", epsilon=0.3).partial_fit([[1.0]], [2.0])
-    assert m._m.params.loss.epsilon == 0.3
+    assert m.model.params.loss.epsilon == 0.3
     with pytest.raises(ValueError, match=r"epsilon must be in \[0, inf\), got -1"):
         nr.PA1Regressor(epsilon=-1).partial_fit([[1.0]], [2.0])
     with pytest.raises(ValueError, match="loss must be one of 'square', 'absolute'"):
@@ -119,11 +119,11 @@ def test_a_task_is_a_text_and_an_object():
 
 def test_answers_from_scores():
     f = np.array([[0.5], [-0.5], [0.0]])
-    m = nr.PA1(classes=["no", "yes"]).partial_fit([[1.0], [-1.0]], ["yes", "no"])._m
+    m = nr.PA1(classes=["no", "yes"]).partial_fit([[1.0], [-1.0]], ["yes", "no"]).model
     assert m.task.answers(m, f).tolist() == [m.task.answer(m, row) for row in f] == ["yes", "no", "yes"]
-    m = nr.PA1Regressor().partial_fit([[1.0]], [1.0])._m
+    m = nr.PA1Regressor().partial_fit([[1.0]], [1.0]).model
     assert m.task.answers(m, f).tolist() == [m.task.answer(m, row) for row in f] == [0.5, -0.5, 0.0]
-    m = nr.PAUniclass().partial_fit([[1.0]])._m
+    m = nr.PAUniclass().partial_fit([[1.0]]).model
     assert m.task.answers(m, f).tolist() == [m.task.answer(m, row) for row in f] == [1, -1, 1]
 
 

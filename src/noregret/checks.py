@@ -50,7 +50,7 @@ def _learn(learner: Learner, X: Any, y: Any, **given: Any) -> Any:
 
 def _snapshot(learner: Any) -> dict[str, np.ndarray]:
     """Return everything a model is, as arrays."""
-    m = learner._m
+    m = learner.model
     tables = {"tally": m.tally, "labels": np.array([str(v) for v in m.labels.values] if m.labels else [])}
     names = np.array([str(n) for n in m.features.names or []])
     return {**{k: a.copy() for k, a in m.arrays().items()}, **{k: v.copy() for k, v in tables.items()}, "names": names}
@@ -70,7 +70,7 @@ def _close(f: np.ndarray, g: np.ndarray, law: str, what: str, tolerance: float =
 
 def _rounding(learner: Any) -> float:
     """Return how far scores may be apart by the order of sums alone."""
-    return 1e-7 if learner._m.dtype == np.float64 else 1e-4
+    return 1e-7 if learner.model.dtype == np.float64 else 1e-4
 
 
 def _answers(learner: Any, X: Any) -> np.ndarray:
@@ -97,7 +97,7 @@ def layout(learner: Learner, X: Any = None, y: Any = None) -> None:
     dense = _learn(learner, X, y)
     f, tolerance = _answers(dense, X), _rounding(dense)
     _close(f, _answers(_learn(learner, csr_matrix(X), y), csr_matrix(X)), "layout law", "CSR", tolerance)
-    if dense._m.filled:
+    if dense.model.filled:
         return
     rows = [{f"x{j}": float(v) for j, v in enumerate(r) if v} for r in X]
     _close(f, _answers(_learn(learner, rows, list(y)), rows), "layout law", "dicts", tolerance)
@@ -155,7 +155,7 @@ def order(learner: Learner, X: Any = None, y: Any = None) -> None:
     p = np.random.default_rng(0).permutation(X.shape[1])
     _close(_answers(m, X), _answers(_learn(learner, X[:, p], y), X[:, p]), "order law", "features permuted")
     named = getattr(learner, "cost", None) is not None  # costs go by name
-    oriented = learner.oriented or any(getattr(part, "oriented", False) for part in m._m.params)
+    oriented = learner.oriented or any(getattr(part, "oriented", False) for part in m.model.params)
     if learner.task.labelled and not learner.oriented and not named:
         for K in (3,) if oriented else (2, 3):
             X, y = stream(learner, K=K)
@@ -171,7 +171,7 @@ def merge(learner: Learner, X: Any = None, y: Any = None) -> None:
     X, y = stream(learner, K=3) if X is None else (X, y)
     k = len(y) // 2
     a, b, fresh = _learn(learner, X[:k], y[:k]), _learn(learner, X[k:], y[k:]), learner.clone()
-    if learner._merging == "none":
+    if learner.merging == "none":
         try:
             copy.deepcopy(a).merge(b)
         except TypeError:
@@ -228,7 +228,7 @@ def _faults(learner: Learner, X: np.ndarray, y: np.ndarray) -> list[tuple[str, t
 
 def noise(learner: Learner, n: int = 100_000, d: int = 8) -> None:
     """Law 8b: rounds of pure noise, some rows huge, tiny or zero, leave every number of the state finite."""
-    n = n if learner._bounded else n // 50  # a history that grows with the updates takes quadratic time
+    n = n if learner.bounded else n // 50  # a history that grows with the updates takes quadratic time
     rng = np.random.default_rng(3)
     X = rng.standard_normal((n, d)) * np.exp(rng.normal(0.0, 2.0, (n, 1)))
     X[rng.random(n) < 0.01] = 0.0
@@ -237,7 +237,7 @@ def noise(learner: Learner, n: int = 100_000, d: int = 8) -> None:
     y = rng.integers(0, 3, n) if learner.task.labelled else rng.standard_normal(n)
     for targets in (y, y % 2) if learner.task.labelled else (y,):
         m = _learn(learner, X, targets)
-        bad = [k for k, a in m._m.arrays().items() if not np.isfinite(a).all()]
+        bad = [k for k, a in m.model.arrays().items() if not np.isfinite(a).all()]
         assert not bad, f"noise law: {', '.join(bad)} not finite after {n} rounds"
         assert np.isfinite(_answers(m, X[:100])).all(), "noise law: scores are not finite"
 
@@ -260,9 +260,9 @@ def measure(learner: Learner, X: np.ndarray, y: np.ndarray, u: np.ndarray) -> tu
     labelled, epsilon = learner.task.labelled, float(getattr(m, "epsilon", 0.0))
     given = {"classes": np.unique(y)} if labelled else {}
     f = m.learn_many(X, y, **given)
-    p = m._m.params
-    Z = np.column_stack([X, np.ones(len(X))]) if m._m.features.bias else X
-    assert isinstance(m._m.features, Columns)
+    p = m.model.params
+    Z = np.column_stack([X, np.ones(len(X))]) if m.model.features.bias else X
+    assert isinstance(m.model.features, Columns)
     codes = np.searchsorted(np.unique(y), y) if labelled and len(np.unique(y)) != 2 else y
     t = bounds.compare(Z, codes, u, epsilon=epsilon, p=getattr(p, "p", 2.0))
     promised = float(learner.bound.value(t, p))

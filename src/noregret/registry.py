@@ -9,30 +9,30 @@ from typing import Any
 
 from . import families
 from .core.algorithm import Algorithm
-from .core.learner import APART, REGISTRY, Learner
+from .core.base import APART, REGISTRY, Base
 from .core.task import TASKS
 from .core.values import ModelFileError
 from .text import meant
 
 
-def load_all() -> dict[str, type[Learner]]:
+def load_all() -> dict[str, type[Base]]:
     """Import every family; return the learners by registry name."""
     for module in pkgutil.iter_modules(families.__path__):
         importlib.import_module(f"{families.__name__}.{module.name}")
     return REGISTRY
 
 
-def by_name() -> dict[str, type[Learner]]:
+def by_name() -> dict[str, type[Base]]:
     """Return all learners that a name stands for: those of the registry, and those that also need the task of each row."""
     return {**load_all(), **APART}
 
 
-def known(name: str) -> type[Learner] | None:
+def known(name: str) -> type[Base] | None:
     """Return the class of a registry name, None if no learner has it."""
     return (REGISTRY if name in REGISTRY else by_name()).get(name)
 
 
-def class_of(name: str) -> type[Learner]:
+def class_of(name: str) -> type[Base]:
     """Return the learner that a file names."""
     found = known(name)
     if found is None:
@@ -59,7 +59,7 @@ def algorithm(name: str) -> Algorithm:
     return found.algorithm
 
 
-def learner(name: str, **params: Any) -> Learner:
+def learner(name: str, **params: Any) -> Any:
     """Return a learner by registry name."""
     found = known(name)
     if found is None:

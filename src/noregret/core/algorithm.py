@@ -19,6 +19,8 @@ class Declaration:
     score_row: ClassVar[Callable[..., Any] | None] = None  # (s, x, p) -> score, where it is not the dot product with State[0]
     share: ClassVar[Callable[..., Any] | None] = None  # (s, f, y, p, tau, x) -> updated: a round that moves several classes
     shares: ClassVar[Callable[..., Any]] = lambda p: True  # whether these parameters make it so; tau comes as zeros
+    sizes: ClassVar[Callable[..., Any] | None] = None  # (p) -> {"topic": K}: axes of its own and their sizes at first
+    formerly: ClassVar[dict[str, str]] = {}  # which axes these were called in files of formats 1 and 2
     start: ClassVar[Callable[..., Any] | None] = None  # (s, p): a start that is not the fill of the slots
     arrange: ClassVar[Callable[..., Any] | None] = None  # (model, first): features from `first` on have come
     primal: ClassVar[Callable[..., Any] | None] = None  # (s, p) -> the weights, where State[0] cannot tell them
@@ -36,7 +38,7 @@ class Declaration:
 
 
 FIELDS = tuple(Declaration.__annotations__)
-TEXTS = ("step", "score_row", "share", "shares", "start", "arrange", "primal", "policy")  # plain functions, not methods
+TEXTS = ("step", "score_row", "share", "shares", "sizes", "start", "arrange", "primal", "policy")  # plain functions, not methods
 
 
 class Algorithm(Declaration):

@@ -16,7 +16,8 @@ import numpy as np
 from numpy import ndarray
 
 from .examples import Block, Pair, Weighted
-from .stores import Ragged, alone_at, crowded, crowding, leave, meet, move, put, storable
+from .growth import enlarged, fewer, first_sizes, stored_cells
+from .stores import Capped, Objects, Ragged, alone_at, crowded, crowding, leave, meet, move, put, storable
 from .weights import add, answer, answers, dot, norm2, null, scale, scores, spread, sqnorm, tick
 from .words import rare, word
 
@@ -68,6 +69,24 @@ class Expansion(NamedTuple):
         if isinstance(self.S, Ragged):
             cells = len(self.S.idx) - int(self.S.used[0])
         return slots - int(self.size[0]) if slots <= self.budget.B else math.inf, cells
+
+    # ---- sizes, for the model that holds it --------------------------------------------------------------------------
+    @property
+    def of_objects(self) -> bool:
+        """Whether what is kept are Python objects, compared by a Python function."""
+        return isinstance(self.S, Objects)
+
+    @property
+    def by_classes(self) -> bool:
+        """Whether it matters to what is kept how many classes are known: with a budget in bytes."""
+        return bool(self.budget.bytes)
+
+    @property
+    def capped(self) -> bool:
+        """Whether these are non-zeros on a budget in bytes."""
+        return isinstance(self.S, Ragged) and isinstance(self.S.cap, Capped)
+
+    first_sizes, fewer, stored_cells, enlarged = first_sizes, fewer, stored_cells, enlarged
 
     def sound(self, dims: dict[str, int]) -> bool:
         """Return whether compiled code that trusts these sizes stays inside the arrays."""

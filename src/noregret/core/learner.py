@@ -1,33 +1,23 @@
-"""The learner: parameters, verbs and faces common to every task. A subclass with a `step` is an algorithm and is registered."""
+"""The learner of rows: input, verbs and faces common to every task. A subclass with a `step` is an algorithm."""
 
 from __future__ import annotations
 
-import copy
-import inspect
-import sys
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..text import meant
-from . import inputs, learner_file
-from .algorithm import Algorithm, Declaration, declare
+from . import inputs
+from .base import Base
 from .basis import kernelizable
 from .features import Anything, Columns, Features, Hashed, Named, Names, Row, joined, read_all, stacked
 from .inputs import Rows
 from .labels import Labels
 from .model import Model
-from .model_file import Saved
-from .params import Parameters, same_value
-from .rounds import EXAMPLES, MISTAKES, UPDATES
+from .rounds import EXAMPLES, UPDATES
 from .state import Need, needs_of
 from .supports import Supports
-from .values import Tensors, encode_own, known_parts, options
-
-REGISTRY: dict[str, type[Learner]] = {}
-APART: dict[str, type[Learner]] = {}  # learners that also need a domain for each row: found by name, not listed by `algorithms()`
 
 
 class Progress(NamedTuple):
@@ -41,36 +31,17 @@ class Progress(NamedTuple):
     positive: int = 0
 
 
-class NotLearnedError(ValueError, AttributeError):
-    """A model was asked before it had learned anything."""
-
-
-def not_learned(learner: Learner) -> Exception:
-    """Return the error, in scikit-learn's own class when it is loaded."""
-    kind: type[Exception] = NotLearnedError
-    if "sklearn" in sys.modules:
-        from sklearn.exceptions import NotFittedError
-
-        kind = NotFittedError
-    return kind(f"This {type(learner).__name__} has learned nothing yet: call 'fit', 'partial_fit' or 'learn_one' first.")
-
-
-class Learner(Declaration, Saved, Supports):
+class Learner(Base, Supports):
     """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
     """
 
-    algorithm: ClassVar[Algorithm]  # what the class declares, apart from its task
     task: ClassVar[Any]  # a Task
     model_class: ClassVar[Any] = Model
+    listed: ClassVar[bool] = True
     by_domain: ClassVar[bool] = False  # whether every row belongs to one of several domains
-    types: ClassVar[dict[str, Any]] = {}  # of parameters of an algorithm of another task, where this one has its own
-    overrides: ClassVar[dict[str, Any]] = {}  # other defaults for parameters and options; None in a value's place is a default too
     tags: ClassVar[dict[str, dict[str, Any]]] = {}  # scikit-learn's tags where the theory restricts the input
-
-    # ---- filled in by the class machinery ----------------------------------------------------------------------------
-    file_tag: ClassVar[str] = "learner"
     options: ClassVar[dict[str, Any]] = {
         "kernel": None,
         "budget": None,
@@ -78,56 +49,8 @@ class Learner(Declaration, Saved, Supports):
         "shuffle": False,
         "seed": 0,
         "hash_bits": None,
-        "dtype": "float64",
+        **Base.options,
     }
-    parameters: ClassVar[Parameters]
-    defaults: ClassVar[dict[str, Any]] = {}
-    # Options that `get_params` names only once they are set. scikit-learn holds every estimator that names a class_weight to a test
-    # that takes a thousand passes over unscaled rows; learners of one pass cannot promise what it asks for.
-    reticent: ClassVar[tuple[str, ...]] = ("class_weight",)
-    _m: Model
-
-    if TYPE_CHECKING:
-
-        def __init__(self, **params: Any) -> None: ...
-
-        def __getattr__(self, name: str) -> Any: ...  # the parameters
-
-    def __init_subclass__(cls, algorithm: Any = None, **kwargs: Any) -> None:
-        """Register a learner, with an __init__ that takes its parameters and the options that apply.
-
-        `algorithm` is another learner's: what its class declares holds here too, unless the body says otherwise.
-        """
-        super().__init_subclass__(**kwargs)
-        declare(cls, algorithm)
-        if "name" not in cls.__dict__:
-            return
-        cls.parameters = Parameters(cls.Params, cls.types if algorithm is not None else {}, cls.overrides)
-        own = cls.parameters.defaults
-        without = cls._unfit()
-        options = {**cls.options, **{k: v for k, v in cls.overrides.items() if k not in own}}
-        cls.defaults = {**own, **{k: v for k, v in options.items() if k not in without}}
-        key = inspect.Parameter
-        given = [key(k, key.KEYWORD_ONLY, default=v) for k, v in cls.defaults.items()]
-        cls.__signature__ = inspect.Signature(given)  # type: ignore[attr-defined]
-        seen = [p for p in given if p.name not in cls.reticent]
-        self = key("self", key.POSITIONAL_OR_KEYWORD)
-
-        def __init__(self: Any, *places: Any, **params: Any) -> None:  # noqa: N807
-            if places:
-                first = next(iter(cls.defaults))
-                raise TypeError(f"{cls.__name__} takes its parameters by name, as in {cls.__name__}({first}={places[0]!r})")
-            for k in params:
-                if k in ("kernel", "budget") and "kernel" not in cls.defaults:
-                    raise TypeError(f"{cls.__name__} has no {k!r}: it learns along the features, and has no kernel form")
-                if k not in cls.defaults:
-                    near = meant(k, cls.defaults)
-                    raise TypeError(f"{cls.__name__} has no parameter {k!r}. {near}It takes {', '.join(cls.defaults)}")
-            self.__dict__.update({**cls.defaults, **params})
-
-        __init__.__signature__ = inspect.Signature([self, *seen])  # type: ignore[attr-defined]
-        cls.__init__ = __init__  # type: ignore[method-assign]
-        (APART if cls.by_domain else REGISTRY)[cls.name] = cls
 
     @classmethod
     def _unfit(cls) -> set[str]:
@@ -136,7 +59,7 @@ class Learner(Declaration, Saved, Supports):
         plain = isinstance(need, Need) and need.what in ("vector", "scale")
         able = cls.State is not None and kernelizable(cls.State)
         kernels = ("kernel", "budget") if not able else ("budget",) if cls.policy is not None else ()
-        return {*cls.without, *(() if plain else ("average",)), *kernels}
+        return {*super()._unfit(), *(() if plain else ("average",)), *kernels}
 
     # ---- input -------------------------------------------------------------------------------------------------------
     def _named(self, X: Any) -> bool:
@@ -149,15 +72,6 @@ class Learner(Declaration, Saved, Supports):
             return inputs.objects([x])
         return None if isinstance(x, Mapping) else inputs.one_row(x)
 
-    def _model(self) -> Model:
-        if "_m" not in self.__dict__:
-            raise not_learned(self)
-        return self._m
-
-    def _sound(self) -> Model:
-        """Return the model, unless its state is one that must neither be saved nor read."""
-        return self._model()
-
     def _features(self, rows: Rows | None) -> Features:
         """Return the table of features of a model that begins with these rows, or with a dict."""
         bias = bool(getattr(self, "fit_intercept", False))
@@ -167,14 +81,14 @@ class Learner(Declaration, Saved, Supports):
             return Hashed(self.hash_bits, bias)
         return Names(bias) if rows is None else Columns(rows.width, bias, rows.names)
 
-    def _check(self, X: Any, fresh: bool = False) -> Rows:
+    def check_rows(self, X: Any, fresh: bool = False) -> Rows:
         """Return X as checked rows that fit the model (unless a fresh one is to be made of them); nothing changes."""
         if self._of_objects:
             return inputs.objects(X)
         rows = inputs.rows(X, self.dtype)
         if self.nonnegative:
             inputs.refuse_negative(rows, type(self).__name__)
-        m = self.__dict__.get("_m")
+        m = self.held
         if m is not None and not fresh:
             self._check_names(m, rows)
             m.features.check(rows, type(self).__name__)
@@ -183,14 +97,14 @@ class Learner(Declaration, Saved, Supports):
     def _batch(self, X: Any) -> Rows | Named:
         """Return X as checked rows or named examples that fit the model; nothing changes."""
         if not self._named(X):
-            return self._check(X)
-        found = read_all(self._m.features if "_m" in self.__dict__ else self._features(None), X)
+            return self.check_rows(X)
+        found = read_all(self.model.features if self.started else self._features(None), X)
         if self.nonnegative:
             for x in X:
                 self._check_row(x)
         return found
 
-    def _place(self, m: Model, rows: Rows, grow: bool) -> Rows:
+    def place(self, m: Model, rows: Rows, grow: bool) -> Rows:
         """Return checked rows in the coordinates of the model; new names may join it."""
         rows = m.features.rows(rows, grow)
         if grow and m.features.grows:
@@ -226,11 +140,11 @@ class Learner(Declaration, Saved, Supports):
             raise ValueError(f"{type(self).__name__} is for features that are not negative, got {low:g}")
 
     def _scores(self, X: Any) -> np.ndarray:
-        m = self._model()
-        return m.score(stacked(m.features, X, grow=False) if self._named(X) else self._place(m, self._check(X), grow=False))
+        m = self.model
+        return m.score(stacked(m.features, X, grow=False) if self._named(X) else self.place(m, self.check_rows(X), grow=False))
 
     # ---- learning: the path of one real score; classifiers have labels on top of it --------------------------------------
-    def _start(self, rows: Rows | None, features: Features | None = None) -> Model:
+    def new_model(self, rows: Rows | None, features: Features | None = None) -> Model:
         """Return a new model for these rows, or for dicts."""
         return self._begin(rows, features, None)
 
@@ -244,7 +158,7 @@ class Learner(Declaration, Saved, Supports):
     def _begun(self, rows: Rows | Named, *tables: Any) -> Model:
         """Return the model, or a new one with these tables; an error if the rows do not fit it."""
         first = rows if isinstance(rows, Rows) else None
-        m = self._m if "_m" in self.__dict__ else self._start(first, *tables)
+        m = self.held or self.new_model(first, *tables)
         if first is not None:
             m.features.check(first, type(self).__name__)
         return m
@@ -252,7 +166,7 @@ class Learner(Declaration, Saved, Supports):
     def _whole(self, X: Any) -> tuple[Rows, Features | None]:
         """Return all rows to fit, checked; and the table of their names, in whose places they are, if they are dicts."""
         if not self._named(X):
-            return self._check(X, fresh=True), None
+            return self.check_rows(X, fresh=True), None
         features = self._features(None)
         for x in X:
             self._check_row(x)
@@ -266,10 +180,10 @@ class Learner(Declaration, Saved, Supports):
     def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the scores from before each update."""
         rows = self._batch(X)
-        done = self._learn_rows(rows, y, inputs.sample_weights(sample_weight, rows.n))
+        done = self.learn_rows(rows, y, inputs.sample_weights(sample_weight, rows.n))
         return np.concatenate([piece.f[:, 0] for piece in done])
 
-    def _learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+    def learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
         """Learn from checked rows in order; a model that begins here takes `features` for its table."""
         targets = self.targets(y, rows.n)
         m = self._begun(rows, features)
@@ -282,16 +196,16 @@ class Learner(Declaration, Saved, Supports):
         """Put rows in their places and learn from them; new features join as they come."""
         done: list[Progress] = []
         a = 0
-        for piece in self._named_pieces(m, rows, c) if isinstance(rows, Named) else self._placed_pieces(m, rows):
+        for piece in self._named_pieces(m, rows, c) if isinstance(rows, Named) else self.in_place(m, rows):
             b = a + piece.n
             done += self._run(m, piece, y[a:b], None if c is None else c[a:b])
             a = b
         return done
 
-    def _placed_pieces(self, m: Model, rows: Rows) -> Iterator[Rows]:
+    def in_place(self, m: Model, rows: Rows) -> Iterator[Rows]:
         """Yield rows in their places, in runs to learn at once."""
         for a, b, width in self._pieces(m, rows):
-            yield self._place(m, rows.cut(a, b)._replace(width=width), grow=True)
+            yield self.place(m, rows.cut(a, b)._replace(width=width), grow=True)
 
     def _named_pieces(self, m: Model, rows: Named, c: np.ndarray | None) -> Iterator[Rows]:
         """Yield named examples in their places; a run, once learned, ends before an example for which the model must make room."""
@@ -318,16 +232,19 @@ class Learner(Declaration, Saved, Supports):
         starts = [0, *(np.flatnonzero(np.diff(tops)) + 1).tolist()]
         return [(a, b, int(tops[a])) for a, b in zip(starts, [*starts[1:], rows.n], strict=True)]
 
-    def _score_rows(self, rows: Rows) -> np.ndarray:
+    def score_rows(self, rows: Rows) -> np.ndarray:
         """Return the scores of checked rows, one per class in order of codes."""
-        m = self._model()
+        return self.scores_by(self.model, rows)
+
+    def scores_by(self, m: Model, rows: Rows) -> np.ndarray:
+        """Return the scores of checked rows by a model of this learner, kept or not."""
         m.features.check(rows, type(self).__name__)
-        return m.score(self._place(m, rows, grow=False))
+        return m.score(self.place(m, rows, grow=False))
 
     def _keep(self, m: Model) -> None:
         """Keep a new model once it has learned something (rows of weight 0 alone leave none)."""
         if m.tally[EXAMPLES]:
-            self._m = m
+            self.model = m
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows in order."""
@@ -341,45 +258,33 @@ class Learner(Declaration, Saved, Supports):
         rows, targets, c = inputs.without_zeros(rows, targets, inputs.sample_weights(sample_weight, rows.n))
         if rows.n == 0:
             raise ValueError("all sample weights are zero: there is nothing to fit")
-        m = self._start(rows, features)
-        self._epochs(m, rows if features else self._place(m, rows, grow=True), targets, c, epochs, until)
-        self._m = m
+        m = self.new_model(rows, features)
+        self._epochs(m, rows if features else self.place(m, rows, grow=True), targets, c, epochs, until)
+        self.model = m
         return self
 
     def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> Any:
         """Learn one example with weight w; return the prediction made before."""
         f = self._learn_row(x, float(self.targets([y], 1)[0]), w)
-        return self.task.answer(self._m if "_m" in self.__dict__ else self._start(None), f)
+        return self.task.answer(self.held or self.new_model(None), f)
 
     def _learn_row(self, x: Any, target: float, w: float) -> np.ndarray:
         """Learn one example; return its score from before."""
         c = 1.0 if w == 1.0 else inputs.one_weight(w)
-        m = self._m if "_m" in self.__dict__ else self._start(self._one(x))
+        m = self.held or self.new_model(self._one(x))
         if c == 0.0:
             return m.score_row(*m.features.row(x, False))
         idx, values = self._row(m, x, grow=True)
         f = m.learn_row(idx, values, target, c)
-        self._m = m
+        self.model = m
         return f
 
     def predict_one(self, x: Any) -> Any:
         """Return the prediction for one example; before anything is learned, that of the start (None without labels)."""
-        m = self._m if "_m" in self.__dict__ else self._start(self._one(x))
+        m = self.held or self.new_model(self._one(x))
         return self.task.answer(m, m.score_row(*m.features.row(x, False)))
 
     # ---- verbs -------------------------------------------------------------------------------------------------------
-    def reset(self) -> Self:
-        """Forget everything learned; parameters stay."""
-        self.__dict__.pop("_m", None)
-        self.__dict__.pop("_extras", None)
-        for k in [k for k in self.__dict__ if k.endswith("_") and k not in self.defaults]:
-            del self.__dict__[k]
-        return self
-
-    def clone(self) -> Self:
-        """Return a learner with the same parameters that has learned nothing."""
-        return type(self)(**copy.deepcopy(self.get_params()))
-
     def _epochs(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None, epochs: int | None, until: str | None) -> None:
         """Run epochs over checked rows."""
         if until not in (None, "separated"):
@@ -408,21 +313,6 @@ class Learner(Declaration, Saved, Supports):
         """Learn from checked rows in order."""
         return [Progress(m.learn(rows, y, c), y)]
 
-    def merge(self, other: Learner) -> Self:
-        """Take in what another learner of the same kind has learned (see `merges` for what that means here).
-
-        Weights become their mean by examples seen (parameter mixing; McDonald, Hall, Mann 2010), counters are added, features
-        and classes are united by name.
-        """
-        from .merging import merge
-
-        merge(self, other)
-        return self
-
-    def pack(self) -> tuple[dict[str, Any], Tensors]:
-        """Return everything as JSON values and arrays."""
-        return learner_file.packed(self, self._sound() if "_m" in self.__dict__ else None)
-
     def _read(self, W: np.ndarray) -> Any:
         """Return weights as the reader wants them."""
         if not self.__dict__.get("sparse_coef_"):
@@ -439,35 +329,15 @@ class Learner(Declaration, Saved, Supports):
 
     # ---- reading back ------------------------------------------------------------------------------------------------
     @property
-    def state(self) -> Any:
-        """The named arrays of the algorithm."""
-        return self._model().state
-
-    @property
-    def n_seen_(self) -> int:
-        """Examples learned from (those of weight 0 do not count)."""
-        return int(self._model().tally[EXAMPLES])
-
-    @property
-    def n_updates_(self) -> int:
-        """Rounds that changed the weights because of their loss."""
-        return int(self._model().tally[UPDATES])
-
-    @property
-    def n_mistakes_(self) -> int:
-        """Predictions, each made before its update, that were wrong (None counts as wrong)."""
-        return int(self._model().tally[MISTAKES])
-
-    @property
     def n_features_in_(self) -> int:
         """Columns of the arrays learned from, or names known."""
-        features = self._model().features
+        features = self.model.features
         return features.size - features.bias if features.width is None else features.width
 
     @property
     def feature_names_(self) -> list[Any]:
         """Names of the features, where names were given; hashed ones as far as remembered."""
-        names = self._model().features.names
+        names = self.model.features.names
         if names is None:
             raise AttributeError("feature_names_: the features have no names")
         return list(names)
@@ -475,7 +345,7 @@ class Learner(Declaration, Saved, Supports):
     @property
     def feature_names_in_(self) -> np.ndarray:
         """Names of the columns of the frame learned from."""
-        features = self._model().features
+        features = self.model.features
         if not isinstance(features, Columns) or features.names is None:
             raise AttributeError("feature_names_in_")
         return np.array(features.names, object)
@@ -483,14 +353,14 @@ class Learner(Declaration, Saved, Supports):
     @property
     def hash_collisions_(self) -> int:
         """Names that share a place with an earlier one (of those remembered)."""
-        features = self._model().features
+        features = self.model.features
         if not isinstance(features, Hashed):
             raise AttributeError("hash_collisions_: the features are not hashed")
         return features.collisions
 
     def _all_weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (coef, intercept), one row per class or one row."""
-        m = self._model()
+        m = self.model
         w = m.weights()
         if not m.features.bias:
             return w, np.zeros(len(w))
@@ -498,32 +368,6 @@ class Learner(Declaration, Saved, Supports):
         return np.delete(w, j, axis=1), w[:, j].copy()
 
     # ---- scikit-learn, without importing it --------------------------------------------------------------------------
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name (the reticent ones only when they are set)."""
-        return {k: getattr(self, k) for k in self.defaults if k not in self.reticent or getattr(self, k) is not None}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; a model that has learned goes on with them."""
-        for k in params:
-            if k not in self.defaults:
-                raise ValueError(f"Invalid parameter {k!r} for estimator {self!r}. Valid parameters are: {list(self.defaults)}.")
-        was = {k: getattr(self, k) for k in self.defaults}
-        self.__dict__.update(params)
-        if "_m" in self.__dict__ and params:
-            try:
-                self._m.retune(self.get_params())
-            except Exception:
-                self.__dict__.update(was)
-                raise
-        return self
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        changed = (f"{k}={v!r}" for k, v in self.get_params().items() if not same_value(v, self.defaults[k]))
-        return f"{type(self).__name__}({', '.join(changed)})"
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_m" in self.__dict__
-
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
@@ -536,13 +380,6 @@ class Learner(Declaration, Saved, Supports):
             regressor_tags=RegressorTags(**self.tags.get("regressor", {})) if kind == "regressor" else None,
             input_tags=InputTags(sparse=True, **self.tags.get("input", {})),
         )
-
-
-@encode_own.register(Learner)
-def as_value(learner: Learner, what: str, unit: bool = False) -> Any:
-    """Return a learner as a value: one inside a pool, which may stand behind Normalize()."""
-    params = options(learner.get_params(), what, known_parts(type(learner)))
-    return {"learner": learner.name, "params": params, "unit": unit}
 
 
 def is_dicts(X: Any) -> bool:

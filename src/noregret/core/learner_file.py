@@ -9,10 +9,10 @@ from .owners import owner
 from .values import Tensors, decode, expect, known_parts, options
 
 if TYPE_CHECKING:
-    from .learner import Learner
+    from .base import Base
 
 
-def packed(learner: Learner, m: Any) -> tuple[dict[str, Any], Tensors]:
+def packed(learner: Base, m: Any) -> tuple[dict[str, Any], Tensors]:
     """Return the metadata and tensors of a learner and its model, None before anything is learned."""
     cls = type(learner)
     if "name" not in cls.__dict__:
@@ -29,12 +29,12 @@ def packed(learner: Learner, m: Any) -> tuple[dict[str, Any], Tensors]:
     return {**meta, "model": said}, tensors
 
 
-def restored(meta: dict[str, Any], tensors: Tensors) -> Learner:
+def restored(meta: dict[str, Any], tensors: Tensors) -> Base:
     """Return the learner that was packed."""
     cls = owner("class")(meta["learner"])
     parts = known_parts(cls)
     params = {k: decode(v, parts) for k, v in meta["params"].items()}
-    learner: Learner = cls(**params)
+    learner: Base = cls(**params)
     for k, v in meta["fitted"].items():
         expect(k.endswith("_") and not k.startswith("_") and k not in cls.defaults, "an attribute such as n_epochs_", k)
         learner.__dict__[k] = decode(v, parts)
@@ -43,5 +43,5 @@ def restored(meta: dict[str, Any], tensors: Tensors) -> Learner:
         expect(not tensors, "no tensors, as nothing is learned yet", sorted(tensors))
         return learner
     in_force = cls(**{**params, **{k: decode(v, parts) for k, v in said["given"].items()}})
-    learner._m = cls.model_class.restored(in_force, said, tensors)
+    learner.model = cls.model_class.restored(in_force, said, tensors)
     return learner

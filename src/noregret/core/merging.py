@@ -13,29 +13,27 @@ from .rounds import EXAMPLES, MISTAKES, SEEN, UPDATES
 from .state import Dims, Slot, settle, tmap
 
 if TYPE_CHECKING:
-    from .learner import Learner
+    from .base import Base
     from .model import Model
 
 COUNTS = [EXAMPLES, UPDATES, MISTAKES]
 
 
-def merge(mine: Learner, other: Learner) -> None:
+def merge(mine: Base, other: Base) -> None:
     """Take in what `other` has learned; nothing changes when the two do not fit together."""
     if type(mine) is not type(other):
         raise TypeError(f"cannot merge a {type(other).__name__} into a {type(mine).__name__}")
-    if mine._merging == "none":
+    if mine.merging == "none":
         raise TypeError(f"{type(mine).__name__} has no merge: what it keeps is a history, not a sum")
     if not same_value(mine.get_params(), other.get_params()):
         raise ValueError(f"cannot merge learners with different parameters: {mine!r} and {other!r}")
-    if "_m" not in other.__dict__:
+    if not other.started:
         return
-    if "_m" not in mine.__dict__:
-        mine._m = copy.deepcopy(other._m)
+    if not mine.started:
+        mine.model = copy.deepcopy(other.model)
         return
-    a, b = copy.deepcopy(mine._m), copy.deepcopy(other._m)
-    places = unite_features(a, b)
-    classes = unite_labels(a, b)
-    columns = unite_domains(a, b) if mine.by_domain else classes
+    a, b = copy.deepcopy(mine.model), copy.deepcopy(other.model)
+    places = a.unite(b)
     settle(a.state)
     settle(b.state)
     n, k = int(a.tally[EXAMPLES]), int(b.tally[EXAMPLES])
@@ -43,18 +41,16 @@ def merge(mine: Learner, other: Learner) -> None:
     def join(slot: Slot, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if slot.scratch or slot.merge == "keep":
             return x
-        theirs = aligned(slot, y, a.dims, b.dims, places, columns)
+        theirs = aligned(slot, y, a.dims, b.dims, places)
         if slot.merge == "sum":
             return (x + theirs).astype(x.dtype)
         return ((n * x.astype(np.float64) + k * theirs) / max(n + k, 1)).astype(x.dtype)
 
     a.state = tmap(join, a.spec, a.state, b.state)
     settle(a.state)
-    seen = a.tally[SEEN] | b.tally[SEEN] if not a.many else max(a.tally[SEEN], *(c + 1 for c in classes or ()))
     a.tally[COUNTS] += b.tally[COUNTS]
-    a.tally[SEEN] = seen
     a.refresh()
-    mine._m = a
+    mine.model = a
 
 
 def unite_features(a: Model, b: Model) -> np.ndarray:
@@ -85,8 +81,6 @@ def unite_labels(a: Model, b: Model) -> list[int] | None:
     if mine is None or theirs is None:
         return None
     mine.extend(mine.missing(theirs.values))
-    if a.learner.by_domain and len(mine) > 2:
-        raise ValueError(f"cannot merge: all tasks share two labels, found {mine.values}")
     if len(mine) > 2 or b.many:
         for m in (a, b):
             if not m.many:
@@ -95,12 +89,6 @@ def unite_labels(a: Model, b: Model) -> list[int] | None:
     elif mine.index.get(theirs.values[theirs.positive], mine.positive) != mine.positive:
         flip(b)
     return [mine.index[v] for v in theirs.values]
-
-
-def unite_domains(a: Any, b: Any) -> list[int]:
-    """Give a every domain of b; return the number in a of each domain of b."""
-    a.meet(list(b.domains))
-    return [a.domains[v] for v in b.domains]
 
 
 def flip(m: Model) -> None:
@@ -116,19 +104,12 @@ def flip(m: Model) -> None:
     m.tally[SEEN] = {0: 0, 1: 2, 2: 1, 3: 3}[int(m.tally[SEEN])]
 
 
-def aligned(slot: Slot, y: np.ndarray, dims: Dims, old: Dims, places: Any, classes: list[int] | None) -> np.ndarray:
-    """Return an array of b in the coordinates of a."""
+def aligned(slot: Slot, y: np.ndarray, dims: Dims, old: Dims, places: dict[str, Any]) -> np.ndarray:
+    """Return an array of b in the coordinates of a; axes without places have the same."""
     if not slot.axes:
         return y
     out = slot.new(dims, y.dtype)
     view, theirs = slot.view(out, dims), slot.view(y, old)
-    index = []
-    for axis, name in enumerate(slot.axes):
-        if name == "feature":
-            index.append(np.asarray(places))
-        elif name == "class" and classes is not None and dims["class"] > 1:
-            index.append(np.asarray(classes))
-        else:
-            index.append(np.arange(theirs.shape[axis]))
+    index = [np.asarray(places.get(name, np.arange(theirs.shape[axis]))) for axis, name in enumerate(slot.axes)]
     view[np.ix_(*index)] = theirs[tuple(slice(len(i)) for i in index)]
     return out

@@ -11,73 +11,59 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from . import engine, packing
-from .algorithm import Algorithm
 from .basis import described
 from .drivers import Drivers, Job, Text, drivers, flatten
-from .expansion import Expansion
 from .features import Features
-from .inputs import FLOATS, Rows
+from .held import Held
+from .inputs import Rows
 from .labels import Labels
-from .params import check_options, depends_on_width, same_value
+from .merging import unite_features, unite_labels
+from .params import depends_on_width
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
-from .sparse import Spared
-from .state import COUNT, Slot, leaves, settle, slots, tmap
-from .stores import Capped, Objects, Packed, Ragged
+from .state import Dims, Slot, settle, tmap
 from .tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
 from .task import Task
 from .values import Tensors, expect
-from .votes import Voted
 
 if TYPE_CHECKING:
     from .learner import Learner
 
-Dims = dict[str, int]
 
-
-def first_sizes(w: Any) -> Dims:
-    """Return the sizes of a new expansion: of a budget in bytes all, so that there are never two sets of arrays."""
-    if capped(w):
-        return {"slot": 0}  # all is divided when the first row is seen
-    return {"slot": int(min(w.budget.B + 1.0, math.inf if w.budget.bytes else 64))}
-
-
-def capped(w: Any) -> bool:
-    """Return whether these are non-zeros on a budget in bytes."""
-    return isinstance(w, Expansion) and isinstance(w.S, Ragged) and isinstance(w.S.cap, Capped)
-
-
-class Model:
+class Model(Held):
     """The one code path: all learning ends in `learn` or `learn_row`, all predicting in `score` or `score_row`."""
 
+    fixed = ("classes", "dtype", "fit_intercept", "groups", "hash_bits", "kernel", "budget")
+    derived = ("args", "keeps_rows", "loops", "one", "scratch", "work")
+
     def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:
-        self.learner = type(learner)
-        self.given = learner.get_params()
         self.features = features
         self.labels = labels
-        self.dtype = np.dtype(self.given["dtype"])
-        if self.dtype not in FLOATS:
-            raise ValueError(f"dtype must be 'float64' or 'float32', got {self.given['dtype']!r}")
-        check_options(self.given)
-        self.params = self.learner.parameters.resolve(self.given, features.size)
         self.sparse = sparse  # whether the first rows were: what is kept of rows then is kept as non-zeros
-        self.spec = self.described(self.given, self.params)
-        self.filled = depends_on_width(self.params)
         self.cost: Any = UnitCost()
         self.many = False
-        self.tally = np.zeros(5, np.int64)
-        self.dims: Dims = {"feature": max(features.size, 1), "class": 1, "slot": 0, "cell": 0, "two": 2}
-        if isinstance(self.spec[0], Expansion):
-            self.dims |= first_sizes(self.spec[0])
-            if self.spec[0].budget.bytes and isinstance(self.spec[0].S, Packed) and features.grows:
-                name = type(self.spec[0].budget).__name__
-                raise ValueError(f"{name} keeps dense rows: in bytes it needs a fixed number of features; give {name}(B=...)")
-        self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
+        super().__init__(learner)
+        self.filled = depends_on_width(self.params)
+
+    @property
+    def width(self) -> int:
+        """The number of coordinates."""
+        return self.features.size
+
+    def sizes(self) -> Dims:
+        """Return the sizes of the axes at first."""
+        sizes: Dims = {"feature": max(self.features.size, 1), "class": 1, "slot": 0, "cell": 0, "two": 2, **super().sizes()}
+        w = self.spec[0]
+        return sizes | (w.first_sizes(self.features.grows) if hasattr(w, "first_sizes") else {})
+
+    def prepare(self) -> None:
+        """Give arrays that are there for the first time their shape: a row for each class, if there are many."""
         self.relabel()
-        if self.algorithm.start is not None:
-            self.algorithm.start(self.state, self.params)
+
+    def begin(self) -> None:
+        """Bring new arrays to where learning starts."""
+        super().begin()
         self.ready = 0
         self.join()
-        self.refresh()
 
     def described(self, given: dict[str, Any], params: Any, more: int = 0) -> Any:
         """Return the description of the state under these parameters, with so many labels more."""
@@ -99,17 +85,9 @@ class Model:
             self.args.append(np.uintp(self.features.constant))
         self.loops: dict[tuple[str, bool], Drivers] = {}
         K = self.dims["class"]
-        self.keeps_rows = isinstance(self.state[0], (Voted, Expansion))
+        self.keeps_rows = hasattr(self.state[0], "left")
         self.work = np.zeros((2, K))
         self.one = (np.zeros(2, np.int64), np.zeros(1, np.int64 if self.many else np.float64), np.zeros((1, K)))
-
-    def resize(self, **sizes: int) -> None:
-        """Grow features, classes or kept rows."""
-        dims = {**self.dims, **sizes}
-        if dims != self.dims:
-            self.state = tmap(lambda slot, a: slot.grow(a, self.dims, dims), self.spec, self.state)
-            self.dims = dims
-            self.refresh()
 
     def widen(self) -> None:
         """Make room for new names, with as much to spare."""
@@ -129,39 +107,12 @@ class Model:
             self.algorithm.arrange(self, self.ready)
             self.ready = self.features.size
 
-    def forget(self) -> None:
-        """Begin anew with the features, labels and counts there are."""
-        self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
-        if self.algorithm.start is not None:
-            self.algorithm.start(self.state, self.params)
-        self.ready = 0
-        self.join()
-        self.refresh()
-
-    def restart(self) -> None:
-        """Let step sizes begin anew: the rounds that schedules count are set back."""
-        for _, slot, a in leaves(self.spec, self.state):
-            if slot == COUNT:
-                a[:] = slot.fill
-
     def retune(self, given: dict[str, Any]) -> None:
         """Take new parameters for what is still to come."""
-        check_options(given)
-        params = self.learner.parameters.resolve(given, self.features.size)
-        spec = self.described(given, params)
-        fixed = ("classes", "dtype", "fit_intercept", "groups", "hash_bits", "kernel", "budget")
-        same = same_value(spec, self.spec)
-        fits = same if self.given.get("kernel") is not None else slots(spec) == slots(self.spec)  # an expansion is its numbers too
-        if not fits or not all(same_value(given.get(k), self.given.get(k)) for k in fixed):
-            raise ValueError("these parameters need another kind of state: call reset() first, or make a new learner")
-        if not same:  # numbers that weights are made with: what is held back acts with the old ones
-            settle(self.state)
-            self.spec, self.state = spec, tmap(lambda _, a: a, spec, self.state)
-            settle(self.state)
-        self.given, self.params = given, params
+        super().retune(given)
         if self.many and self.labels is not None:
             self.cost = self.task.costs(self.algorithm, given, self.labels)
-        self.refresh()
+            self.refresh()
 
     # ---- classes -----------------------------------------------------------------------------------------------------
     def relabel(self) -> None:
@@ -202,13 +153,8 @@ class Model:
             return {}
         self.spec = self.described(self.given, self.params)
         self.state = tmap(lambda _, a: a, self.spec, self.state)
-        w = self.state[0]
-        w.trim()
-        if isinstance(w.S, Packed):
-            return first_sizes(w)
-        w.S.close_gaps(int(w.size[0]))
-        slots, cells = w.S.cap.divided(int(w.size[0]), 0)
-        return {"slot": slots, "cell": cells}
+        found: Dims = self.state[0].fewer()
+        return found
 
     def expect(self, new: int) -> None:
         """Refuse labels for which a budget in bytes has no room."""
@@ -218,17 +164,12 @@ class Model:
     @property
     def of_objects(self) -> bool:
         """Whether what is kept are Python objects, compared by a Python function."""
-        return isinstance(self.state[0], Expansion) and isinstance(self.state[0].S, Objects)
+        return bool(getattr(self.state[0], "of_objects", False))
 
     @property
     def by_classes(self) -> bool:
         """Whether it matters to what is kept how many classes are known."""
-        return isinstance(self.spec[0], Expansion) and bool(self.spec[0].budget.bytes)
-
-    @property
-    def algorithm(self) -> Algorithm:
-        """What the learner's class declares."""
-        return self.learner.algorithm
+        return bool(getattr(self.spec[0], "by_classes", False))
 
     @property
     def task(self) -> Task:
@@ -240,6 +181,17 @@ class Model:
     def text(self) -> Text:
         """The loops over rows."""
         return self.task.loops(self.many)
+
+    def unite(self, other: Self) -> dict[str, Any]:
+        """Make room for the features and labels of another model; return where its cells come to lie."""
+        places: dict[str, Any] = {"feature": unite_features(self, other)}
+        codes = unite_labels(self, other)
+        if self.many:
+            self.tally[SEEN] = max(self.tally[SEEN], *(c + 1 for c in codes or ()))
+            places["class"] = codes
+        else:
+            self.tally[SEEN] |= other.tally[SEEN]
+        return places
 
     # ---- running -----------------------------------------------------------------------------------------------------
     def loop(self, layout: str, weighted: bool) -> Drivers:
@@ -333,53 +285,20 @@ class Model:
             return rows.n
         stored = rows.stored()
         cells = stored[a:] - stored[a] + np.arange(rows.n - a + 1) * int(self.features.bias)
-        if isinstance(w, Expansion) and capped(w):  # a row with more is not stored
-            cells = np.concatenate([[0], np.cumsum(np.minimum(np.diff(cells), w.S.cap.spare // w.S.cap.cell))])
+        cells = w.stored_cells(cells)
         fit = int(np.searchsorted(cells, room, side="right")) - 1
         b = a + int(min(float(fit), free, float(rows.n - a)))
         if b > a:
             return b
-        self.enlarge(w, free, room, int(cells[1]))
+        self.resize(**w.enlarged(self.dims, free, room, int(cells[1])))
         return self.room(rows, a)
 
-    def enlarge(self, w: Any, free: float, room: float, cells: int) -> None:
-        """Make room for another row of so many cells: where vectors have gone, or in larger arrays."""
-        sizes = {}
-        if capped(w):
-            self.resize(**self.divided(w, cells))
-            return
-        if isinstance(w, Voted) or free <= 0:
-            sizes["slot"] = max(64, 2 * self.dims["slot"])
-        if isinstance(w, Voted) or room < cells:
-            used = self.dims["cell"] - int(room)
-            if isinstance(w, Expansion) and isinstance(w.S, Ragged):
-                w.S.close_gaps(int(w.size[0]))
-                used = int(w.S.used[0])
-            if 2 * (used + cells) > self.dims["cell"]:
-                sizes["cell"] = max(1024, 2 * self.dims["cell"], used + cells)
-        if isinstance(w, Expansion) and "slot" in sizes:
-            sizes["slot"] = int(min(sizes["slot"], w.budget.B + 1))
-        self.resize(**sizes)
-
-    def divided(self, w: Expansion, cells: int) -> Dims:
-        """Return the sizes under a budget in bytes: those there are while they have half the room that others would."""
-        n, cap = int(w.size[0]), w.S.cap
-        w.S.close_gaps(n)
-        slots, most = cap.divided(n, cells)
-        live = int(cap.live[0])
-        enough = 2 * (self.dims["slot"] - n) >= slots - n and 2 * (self.dims["cell"] - live) >= most - live
-        return {} if enough and self.dims["cell"] - live >= cells else {"slot": slots, "cell": most}
-
     # ---- reading -----------------------------------------------------------------------------------------------------
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return every array of the state that has a meaning between rounds, by its dotted path."""
-        return {path: a for path, slot, a in leaves(self.spec, self.state) if not slot.scratch}
-
     def weights(self) -> np.ndarray:
         """Return the primal weights, one row per class (or one row), over the coordinates in use."""
         flat = (self.algorithm.primal or primal)(self.state, self.params)
         w = flat.reshape(-1, self.dims["class"])[: self.features.size].T.astype(np.float64)
-        if self.features.bias and isinstance(self.state[0], Spared):
+        if self.features.bias and hasattr(self.state[0], "constant"):
             w[:, self.features.constant] = self.state[0].constant()
         return w
 
@@ -396,10 +315,14 @@ class Model:
         return {**said, "many": self.many, "dims": dims, "sparse": self.sparse}, tensors
 
     @classmethod
-    def restored(cls, learner: Learner, said: dict[str, Any], tensors: Tensors) -> Self:
+    def restored(cls, learner: Any, said: dict[str, Any], tensors: Tensors) -> Self:
         """Return the model of a learner that was packed, every size checked before anything is allocated."""
         features, labels = features_of(said["features"], tensors.pop("features", None)), labels_of(said["labels"])
-        tally, dims, many, sparse = tensors.pop("tally"), said["dims"], said["many"], said.get("sparse", False)
+        tally, many, sparse = tensors.pop("tally"), said["many"], said.get("sparse", False)
+        dims: Dims = dict(said["dims"])
+        for axis, before in learner.algorithm.formerly.items():
+            if axis not in dims:
+                dims[axis], dims[before] = dims[before], 0
         expect(all(type(n) is int and n >= 0 for n in dims.values()), "sizes", dims)
         expect(dims["feature"] >= max(features.size, 1), f"room for {features.size} features", dims["feature"])
         expect((labels is not None) == learner.task.labelled, f"labels as {learner.task} has them", said["labels"])
@@ -415,7 +338,7 @@ class Model:
         check_tally(tally, m.tally, rows if many else 3)
         m.labels, m.many, m.dims, m.tally, m.spec, m.state = labels, many, dims, tally, spec, state
         for w in state:
-            inside = w.w if isinstance(w, Spared) else w
+            inside = getattr(w, "inside", w)
             what = f"{getattr(inside, 'holds', 'places')} within their arrays"
             expect(not hasattr(inside, "sound") or inside.sound(dims), what, "others")
         m.ready = features.size if learner.arrange is not None else dims["feature"]
@@ -427,22 +350,13 @@ class Model:
         """Return how many rows of weights a file must have."""
         return max(len(labels), 1) if labels is not None and said["many"] else 1
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("args", "keeps_rows", "loops", "one", "scratch", "work")}
-
-    def __setstate__(self, d: dict[str, Any]) -> None:
-        self.__dict__.update(d)
-        self.tally = np.array(self.tally)
-        self.state = tmap(lambda _, a: np.array(a), self.spec, self.state)  # a memory map is read-only
-        self.refresh()
-
 
 def primal(s: Any, p: Any) -> np.ndarray:
     """Return the weights of a state as one flat vector, feature by feature."""
     w = s[0]
     if isinstance(w, np.ndarray):
         return w
-    if isinstance(w, Expansion):
+    if hasattr(w, "kernel"):
         raise AttributeError("coef_: the weights are in the space of the kernel; see support_vectors_ and dual_coef_")
     if not hasattr(w, "primal"):
         raise AttributeError("coef_: this learner does not answer with one weight vector")

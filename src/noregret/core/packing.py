@@ -50,7 +50,8 @@ def unpacked(spec: Any, tensors: Tensors, dims: Dims, dtype: Any, features: int)
     slots = {f"state.{at}": slot for at, slot, _ in leaves(spec, spec) if not slot.scratch}
     places = {f"state.{k[3:]}": tensors.pop(k) for k in list(tensors) if k.startswith("at.")}
     expect(slots.keys() == tensors.keys() >= places.keys(), f"the tensors {sorted(slots)}", sorted(tensors))
-    expect(not places or dims["feature"] <= 2 * max(features, 1), f"room for {features} features", dims["feature"])
+    width = dims.get("feature", 0)
+    expect(not places or width <= 2 * max(features, 1), f"room for {features} features", width)
     for at, slot in slots.items():
         if slot.dtype is object:
             tensors[at] = objects(slot, tensors[at], int(tensors[f"{at.removesuffix('S.sv')}size"][0]), dims)

@@ -136,6 +136,11 @@ class Spared(NamedTuple):
     w: Any
     b: Any
 
+    @property
+    def inside(self) -> Any:
+        """The weights that are regularised."""
+        return self.w
+
     def primal(self) -> ndarray:
         """Return the weights, 0 for the constant feature; a zero has no sign."""
         return read(self.w) + 0.0

@@ -23,8 +23,7 @@ class Supports:
     policy: ClassVar[Any]
 
     if TYPE_CHECKING:
-
-        def _model(self) -> Model: ...
+        model: Model
 
     @property
     def _of_objects(self) -> bool:
@@ -32,7 +31,7 @@ class Supports:
         return of_objects(self.__dict__.get("kernel"))
 
     def _expansion(self) -> Expansion:
-        w = self._model().state[0]
+        w = self.model.state[0]
         if not isinstance(w, Expansion):
             raise AttributeError("this model has weights and no support vectors: see coef_, or give a kernel=")
         return w
@@ -40,7 +39,7 @@ class Supports:
     @property
     def support_vectors_(self) -> Any:
         """The examples kept, oldest first: an array, a CSR matrix where rows were sparse, a list where they are objects."""
-        w, features = self._expansion(), self._model().features
+        w, features = self._expansion(), self.model.features
         found = w.S.vectors(w.order(), features.size)
         return found[:, np.arange(features.size) != features.constant] if features.bias else found
 
@@ -88,7 +87,7 @@ class Supports:
             "budget": None if isinstance(w.budget, Unbounded) else in_words(w.budget),
             "vectors": len(order),
             "additions": int(w.size[1]),
-            "bytes": sum(a.nbytes for a in self._model().arrays().values()),
+            "bytes": sum(a.nbytes for a in self.model.arrays().values()),
             "by_class": None if classes is None else {c: int((own == k).sum()) for k, c in enumerate(classes)},
             "top": rows,
         }
@@ -98,14 +97,14 @@ class Supports:
         return np.asarray(w[0])
 
     @property
-    def _bounded(self) -> bool:
+    def bounded(self) -> bool:
         """Whether memory stays within bounds however many rows are learned from."""
         if self.__dict__.get("kernel") is not None and self.policy is None:
             return self.__dict__.get("budget") is not None
         return not self.grows
 
     @property
-    def _merging(self) -> str:
+    def merging(self) -> str:
         """How two of these are merged: expansions not at all, as what they keep would have to be chosen anew."""
         return "none" if getattr(self, "kernel", None) is not None else self.merges
 

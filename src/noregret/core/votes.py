@@ -39,6 +39,17 @@ class Voted(NamedTuple):
         """Return how many rows and how many cells there is room for."""
         return len(self.end) - int(self.size[0]), len(self.idx) - int(self.size[1])
 
+    def stored_cells(self, cells: ndarray) -> ndarray:
+        """Return the running numbers of cells of rows as they are stored."""
+        return cells
+
+    def enlarged(self, dims: dict[str, int], free: float, room: float, cells: int) -> dict[str, int]:
+        """Return the sizes that have room for another row of so many cells."""
+        sizes, used = {"slot": max(64, 2 * dims["slot"])}, dims["cell"] - int(room)
+        if 2 * (used + cells) > dims["cell"]:
+            sizes["cell"] = max(1024, 2 * dims["cell"], used + cells)
+        return sizes
+
     def settle(self) -> None:
         """Put the multiplier in."""
         self.u[:] = self.c[0] * self.u

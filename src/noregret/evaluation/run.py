@@ -184,7 +184,7 @@ class Run:
         learner, rows = self.learner, batch.data
         features = None if "_m" in learner.__dict__ else self._features(stream, batch)
         start = thread_time()
-        done = learner._learn_rows(rows, batch.y, batch.c, features)
+        done = learner.learn_rows(rows, batch.y, batch.c, features)
         self.seconds += thread_time() - start
         return done if learner.task != "one_class" else judged(done, batch.y)
 
@@ -252,7 +252,7 @@ class Run:
         assert self.sampler is not None
         before, start = self.seconds, thread_time()
         self._answer_and_keep(row, stream)
-        m = self.learner.__dict__.get("_m") or self.learner._start(row.data, self._features(stream, row))
+        m = self.learner.__dict__.get("_m") or self.learner.new_model(row.data, self._features(stream, row))
         if self.sampler.asks(m, row.data):
             self._learn(row, stream)
         self.seconds = before + thread_time() - start  # deciding is part of the work
@@ -276,8 +276,8 @@ class Run:
     def _answer(self, row: Batch, stream: Stream) -> Progress:
         """Answer one row without learning, in codes of the learner's labels; those it has not met yet come after them."""
         learner, given = self.learner, row.y
-        m: Model = learner.__dict__.get("_m") or learner._start(row.data, self._features(stream, row))
-        f = m.score(learner._place(m, row.data, grow=False))
+        m: Model = learner.__dict__.get("_m") or learner.new_model(row.data, self._features(stream, row))
+        f = m.score(learner.place(m, row.data, grow=False))
         if m.labels is None:
             return Progress(f, given)  # type: ignore[arg-type]
         if self.labels is None:

@@ -190,7 +190,7 @@ class Answered:
         """Answer rows as the learner takes them."""
         learner, table = self.learner, self.table
         y = suited(batch.y, learner)
-        f = Learner._score_rows(learner, batch.data)  # a task that was never learned is answered too, as at its first row
+        f = Learner.score_rows(learner, batch.data)  # a task that was never learned is answered too, as at its first row
         if not isinstance(learner, Classifier):
             self.figures.add(y, f[:, 0], batch.c)
             return

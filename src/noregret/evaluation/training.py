@@ -171,7 +171,7 @@ class Job:
         learner = self.learner
         bias = bool(getattr(learner, "fit_intercept", False))
         features = None if "_m" in learner.__dict__ else self.opened.features(batch.data, bias)
-        learner._learn_rows(batch.data, suited(batch.y, learner), batch.c, features)
+        learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features)
 
     def save(self) -> None:
         """Write the model with the position of the stream."""
@@ -202,7 +202,7 @@ def answer(source: Any, model: Model, *, reject: float | None = None, **options:
     if reject is not None and not hasattr(learner, "sure"):
         raise ValueError(f"reject needs a learner that knows how sure it is, such as arow; this is a {learner.name}")
     for batch in opened.chunks(front=front, learn=False):
-        f = learner._score_rows(batch.data)
+        f = learner.score_rows(batch.data)
         if reject is not None:
             labels = learner.sure(batch.data, reject)
             yield Answers(batch.ids, labels, learner.task.margins(m, f), batch.y)

@@ -155,7 +155,7 @@ class Hedge(Classifier):
     @property
     def learners_(self) -> list[Classifier]:
         """The learners of the pool."""
-        return [member.learner for member in self._model().members]  # type: ignore[attr-defined]
+        return [member.learner for member in self.model.members]
 
     @property
     def weights_(self) -> np.ndarray:
@@ -189,11 +189,11 @@ class Hedge(Classifier):
 
     @property
     def _weighing(self) -> Any:
-        return self._model().weighing  # type: ignore[attr-defined]
+        return self.model.weighing
 
     def report(self) -> dict[str, Any]:
         """Return rounds, mistakes of the vote, what was paid, the regret and its bound, and each learner with loss and weight."""
-        found = zip(self._model().members, self.losses_, self.weights_, strict=True)  # type: ignore[attr-defined]
+        found = zip(self.model.members, self.losses_, self.weights_, strict=True)
         pool = [{"learner": repr(member), "loss": float(loss), "weight": float(w)} for member, loss, w in found]
         own = {"examples": self.n_seen_, "mistakes": self.n_mistakes_, "error": self.n_mistakes_ / max(self.n_seen_, 1)}
         name = {"bound_name": self.bound_name_} if math.isfinite(self.bound_) else {}

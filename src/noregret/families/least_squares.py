@@ -35,17 +35,16 @@ LESS = 1e-6  # a share of the loss that may be rounding
 AGAIN = 100  # a window learns its rows again after so many times its length, which takes 1% of the time
 FAR = 1e100  # a multiplier beyond this is put in
 
-# The axis "cell" is over targets, "slot" over kept rows.
-Targets = Annotated[Any, Slot(("cell",), dtype=np.float64)]
+Targets = Annotated[Any, Slot(("target",), dtype=np.float64)]
 Scratch = Annotated[Any, Slot(("feature",), dtype=np.float64, scratch=True)]
 Whole = Annotated[Any, Slot((), dtype=np.int64, merge="keep")]
-Stamps = Annotated[Any, Slot(("slot",), dtype=np.int64)]
+Stamps = Annotated[Any, Slot(("row",), dtype=np.int64)]
 
 
 class State(NamedTuple):
     """Weights for each target, the root of P, the loss, and the rows of the window."""
 
-    W: Annotated[Any, Slot(("cell", "feature"), dtype=np.float64)]
+    W: Annotated[Any, Slot(("target", "feature"), dtype=np.float64)]
     M: Annotated[Any, Slot(("feature", "feature"), 1.0, np.float64, eye=True)]
     g: Annotated[Any, Slot((), 1.0, np.float64)]
     known: Annotated[Any, Slot(("feature",), dtype=np.uint8)]  # which features were ever seen; M is the identity for others
@@ -54,15 +53,15 @@ class State(NamedTuple):
     n: Number  # examples, weighted and discounted
     age: Whole  # rounds that forgot
     top: Number  # no less than the trace of P over the known features
-    rows: Annotated[Any, Slot(("slot", "feature"), dtype=np.float64)]
+    rows: Annotated[Any, Slot(("row", "feature"), dtype=np.float64)]
     ends: Stamps  # a row has no coordinates from here on
-    y: Annotated[Any, Slot(("slot", "cell"), dtype=np.float64)]
-    c: Annotated[Any, Slot(("slot",), dtype=np.float64)]  # weights; 0 for a row that was removed
+    y: Annotated[Any, Slot(("row", "target"), dtype=np.float64)]
+    c: Annotated[Any, Slot(("row",), dtype=np.float64)]  # weights; 0 for a row that was removed
     born: Stamps
     at: Annotated[Any, Slot(("two",), dtype=np.int64)]  # rows ever kept; rows since all of them were learned again
     h: Scratch
     u: Scratch
-    f: Annotated[Any, Slot(("cell",), dtype=np.float64, scratch=True)]
+    f: Annotated[Any, Slot(("target",), dtype=np.float64, scratch=True)]
 
 
 class Params(NamedTuple):
@@ -327,6 +326,11 @@ def first(s, x, p):
     return dot(s.W[0], x)
 
 
+def sizes(p: Any) -> dict[str, int]:
+    """Return the axes of targets and of kept rows."""
+    return {"target": 1, "row": int(p.window) + 1 if p.window else 0}
+
+
 def first_row(s: Any, p: Any) -> np.ndarray:
     """Return the weights of the first target."""
     return s.W[0]
@@ -365,18 +369,18 @@ class RLS(Regressor):
 
     name = "rls"
     cite = "plackett1950"
-    State, Params, step, score_row, primal = State, Params, learn, first, first_row
+    State, Params, step, score_row, primal, sizes = State, Params, learn, first, first_row, sizes
+    formerly: ClassVar[dict[str, str]] = {"target": "cell", "row": "slot"}
     without: ClassVar[tuple[str, ...]] = ("average",)
     merges = "none"
 
     # ---- sizes, targets ----------------------------------------------------------------------------------------------------
-    def _start(self, rows: Rows | None, features: Features | None = None) -> Model:
+    def new_model(self, rows: Rows | None, features: Features | None = None) -> Model:
+        """Return a new model for these rows, or for dicts."""
         wide = (features or self._features(rows)).size
         if float(wide) ** 2 > MOST:
             raise ValueError(f"RLS on {wide} features would keep {8e-9 * wide**2:.0f} GB: use fewer, or OGDRegressor")
-        m = super()._start(rows, features)
-        m.resize(cell=1, slot=int(m.params.window) + 1 if m.params.window else 0)
-        return m
+        return super().new_model(rows, features)
 
     def targets(self, y: Any, n: int) -> np.ndarray:
         """Return targets, or rows of them."""
@@ -390,26 +394,26 @@ class RLS(Regressor):
             if not np.isfinite(Y).all():
                 at, found = where_not_finite(Y)
                 refuse_not_finite("y", at // Y.shape[1], at % Y.shape[1], found)
-        columns, m = 1 if Y.ndim == 1 else Y.shape[1], self.__dict__.get("_m")
-        if m is not None and m.dims["cell"] != columns:
+        columns, m = 1 if Y.ndim == 1 else Y.shape[1], self.held
+        if m is not None and m.dims["target"] != columns:
             raise ValueError(f"expected {m.dims['cell']} target(s) a row, as at first, got {columns}")
         return Y
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **given: Any) -> RLS:
         """Forget, then learn from all rows (see `Learner.fit`)."""
-        was = self.__dict__.pop("_m", None)  # the number of targets is free again
+        was = self.held
+        self.model = None  # the number of targets is free again
         try:
             return super().fit(X, y, sample_weight, **given)
         except BaseException:
-            if was is not None:
-                self._m = was
+            self.model = was
             raise
 
     def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> list[Progress]:
         if y.ndim == 1:
             return super()._run(m, rows, y, c)
         if m.tally[EXAMPLES] == 0:
-            m.resize(cell=y.shape[1])
+            m.resize(target=y.shape[1])
         said = y.copy()  # the step puts its predictions there
         done = 0
         for i in [*(np.flatnonzero(c == 0.0) if c is not None else ()), rows.n]:
@@ -426,8 +430,8 @@ class RLS(Regressor):
             if self.targets(y, len(X)).ndim == 2:
                 raise ValueError("several targets need rows of arrays: pass X as an array, a sparse matrix or a frame")
             return super().learn_many(X, y, sample_weight)
-        rows = self._check(X)
-        f = np.concatenate([piece.f for piece in self._learn_rows(rows, y, sample_weights(sample_weight, rows.n))])
+        rows = self.check_rows(X)
+        f = np.concatenate([piece.f for piece in self.learn_rows(rows, y, sample_weights(sample_weight, rows.n))])
         return f[:, 0] if f.shape[1] == 1 else f
 
     def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> Any:
@@ -442,7 +446,7 @@ class RLS(Regressor):
         A window knows the ages itself, and removes the oldest row that is equal. An example that cannot have been learned, or one
         that cannot be removed with accuracy, is an error that leaves everything as it was.
         """
-        m = self._model()
+        m = self.model
         t = self.targets([y], 1)
         idx, values = m.features.row(x, False)
         if isinstance(x, Mapping) and len(values) < len(x):
@@ -495,18 +499,18 @@ class RLS(Regressor):
 
     def _answer(self, X: Any) -> tuple[Any, np.ndarray]:
         """Return the rows as a matrix, and the predictions, a column for each target."""
-        m = self._model()
-        rows = stacked(m.features, X, grow=False) if is_dicts(X) else self._place(m, self._check(X), grow=False)
+        m = self.model
+        rows = stacked(m.features, X, grow=False) if is_dicts(X) else self.place(m, self.check_rows(X), grow=False)
         Z = self._matrix(m, rows)
         return Z, Z @ m.state.W[:, : m.features.size].T
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for each row: a number, or a row of them when there are several targets."""
-        return super().predict(X) if self._model().dims["cell"] == 1 else self._answer(X)[1]
+        return super().predict(X) if self.model.dims["target"] == 1 else self._answer(X)[1]
 
     def predict_one(self, x: Any) -> Any:
         """Return the prediction for one example."""
-        if "_m" not in self.__dict__ or self._m.dims["cell"] == 1:
+        if not self.started or self.model.dims["target"] == 1:
             return super().predict_one(x)
         return self.predict([x] if isinstance(x, Mapping) else np.reshape(x, (1, -1)))[0]
 
@@ -527,11 +531,11 @@ class RLS(Regressor):
         return ends[:, 0] if ends.shape[1] == 1 else ends
 
     def _count(self) -> float:
-        return max(float(self._model().state.n[0]), 1e-9)
+        return max(float(self.model.state.n[0]), 1e-9)
 
     def _root(self) -> np.ndarray:
         """Return R with P = R'R, over the coordinates in use."""
-        m = self._model()
+        m = self.model
         s, d = m.state, m.features.size
         R: np.ndarray = s.M[:d, :d] * math.sqrt(s.g[0])
         new = np.flatnonzero(s.known[:d] == 0)
@@ -541,7 +545,7 @@ class RLS(Regressor):
     @property
     def covariance_(self) -> np.ndarray:
         """P, the inverse of X'X + ridge, in the order of `coef_` with the constant feature last."""
-        m = self._model()
+        m = self.model
         at = np.arange(m.features.size)
         if m.features.bias:
             at = np.append(np.delete(at, m.features.constant), m.features.constant)
@@ -551,7 +555,7 @@ class RLS(Regressor):
     @property
     def loss_(self) -> Any:
         """The minimum of the sum of squared errors and the ridge term: a number, or one for each target."""
-        loss = self._model().state.loss
+        loss = self.model.state.loss
         return float(loss[0]) if len(loss) == 1 else loss.copy()
 
     @property
@@ -572,7 +576,7 @@ class RLS(Regressor):
         return float(b[0]) if len(b) == 1 else b
 
     def _all_weights(self) -> tuple[np.ndarray, np.ndarray]:
-        m = self._model()
+        m = self.model
         w = m.state.W[:, : m.features.size].copy()
         if not m.features.bias:
             return w, np.zeros(len(w))
@@ -580,7 +584,7 @@ class RLS(Regressor):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2, the share of the variance of y that is explained; the mean over several targets."""
-        if self._model().dims["cell"] == 1:
+        if self.model.dims["target"] == 1:
             return super().score(X, y, sample_weight)
         F, Y = self.predict(X), np.asarray(y, np.float64)
         c = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, np.float64)

@@ -95,5 +95,5 @@ class PAUniclass(OneClass):
     @property
     def radius_(self) -> float:
         """The radius of the ball: epsilon, or as far as it has been learned."""
-        s, p = self._model().state, self._model().params
+        s, p = self.model.state, self.model.params
         return float(math.sqrt(max(0.0, p.B**2 - float(s.z[0]) ** 2)) if p.B > 0.0 else p.epsilon)

@@ -282,7 +282,7 @@ class VotedPerceptron(Classifier):
     @property
     def votes_(self) -> np.ndarray:
         """Votes of the vectors, oldest first: the rounds for which each was the one learned with."""
-        w = self._model().state.w
+        w = self.model.state.w
         votes = w.past.votes if isinstance(w, Expansion) else w.votes
         return np.array(votes[: int(w.size[0])])
 

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.polynomial import Polynomial, polynomial
 
+from ..core.base import NotLearnedError
 from ..core.elementary import hypot
 from ..core.engine import compiled, interpreting
-from ..core.learner import NotLearnedError
 
 TIE = 1e-9  # costs nearer than this, relative to 1 + cost, are equal: the longer last segment wins
 
@@ -163,20 +163,20 @@ class SegmentedLeastSquares:
     # ---- points ------------------------------------------------------------------------------------------------------------
     def fit(self, x: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget, then take in all points."""
-        new = self._check(x, y, sample_weight, -math.inf)
+        new = self.check_rows(x, y, sample_weight, -math.inf)
         return self.reset()._take(new)
 
     def partial_fit(self, x: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take in points in order of x, all beyond those before."""
         last = self._points[0, self.n_seen_ - 1] if self.n_seen_ else -math.inf
-        return self._take(self._check(x, y, sample_weight, last))
+        return self._take(self.check_rows(x, y, sample_weight, last))
 
     def add(self, x: float, y: float, w: float = 1.0) -> Self:
         """Take in one point."""
         return self.partial_fit([x], [y], [w])
 
     @staticmethod
-    def _check(x: Any, y: Any, w: Any, last: float) -> np.ndarray:
+    def check_rows(x: Any, y: Any, w: Any, last: float) -> np.ndarray:
         """Return the points of positive weight, checked."""
         x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
         x = x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x

@@ -49,7 +49,8 @@ class Classifier(Learner):
         self._check_classes(m, classes)
         return self.task.margins(m, widest(self._learn_coded(m, rows, y, inputs.sample_weights(sample_weight, rows.n))))
 
-    def _learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+    def learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+        """Learn from checked rows in order; a model that begins here takes `features` for its table."""
         if self.nonnegative and isinstance(rows, Rows):
             inputs.refuse_negative(rows, type(self).__name__)
         return self._learn_coded(self._begun(rows, features), rows, y, c)
@@ -97,13 +98,14 @@ class Classifier(Learner):
         labels = distinct(y)[0]
         if len(labels) < 2:
             raise ValueError(f"a classifier needs at least two classes to fit, the data have one class: {labels}")
-        m = self._start(rows, features, self.classes if self.classes is not None else labels)
+        m = self.new_model(rows, features, self.classes if self.classes is not None else labels)
         codes = self._codes(m, y)
-        self._epochs(m, rows if features else self._place(m, rows, grow=True), codes, c, epochs, until)
-        self._m = m
+        self._epochs(m, rows if features else self.place(m, rows, grow=True), codes, c, epochs, until)
+        self.model = m
         return self
 
-    def _start(self, rows: Rows | None, features: Features | None = None, classes: Any = None) -> Model:
+    def new_model(self, rows: Rows | None, features: Features | None = None, classes: Any = None) -> Model:
+        """Return a new model for these rows, or for dicts, with a table of labels."""
         return self._begin(rows, features, Labels(classes if classes is not None else self.classes))
 
     def _check_classes(self, m: Model, classes: Any) -> None:
@@ -171,7 +173,7 @@ class Classifier(Learner):
 
     def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> Any:
         """Learn one example with weight w; return the label predicted before (None when no class was known)."""
-        m: Any = self.__dict__.get("_m")
+        m: Any = self.held
         try:
             code = m.labels.index.get(y) if m is not None and w == 1.0 and self.__dict__.get("class_weight") is None else None
         except TypeError:  # what cannot be a label
@@ -187,7 +189,7 @@ class Classifier(Learner):
     def _learn_slowly(self, x: Any, y: Any, w: float) -> Any:
         """Learn one example that may be the first, bring a new label or carry a weight."""
         c = self._weigh(label_array([y]), inputs.sample_weights(w, 1), balance=False)
-        m = self._m if "_m" in self.__dict__ else self._start(self._one(x))
+        m = self.held or self.new_model(self._one(x))
         labels = m.labels
         assert labels is not None
         m.expect(len(labels.missing([y])))
@@ -202,19 +204,19 @@ class Classifier(Learner):
         idx, values = self._row(m, x, grow=True)
         rows = Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0)
         self._run(m, rows, np.array([labels.index[y]]), None if c is None or c[0] == 1.0 else c)
-        self._m = m
+        self.model = m
         return before
 
     # ---- answering ---------------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row."""
         f = self._scores(X)
-        found: np.ndarray = self.task.answers(self._m, f)
+        found: np.ndarray = self.task.answers(self.model, f)
         return found
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return a score per class in the order of `classes_`; with two classes one score, above 0 for the second."""
-        return self.task.margins(self._model(), self._scores(X))
+        return self.task.margins(self.model, self._scores(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy."""
@@ -225,7 +227,7 @@ class Classifier(Learner):
     @property
     def classes_(self) -> np.ndarray:
         """The labels, sorted (in order of appearance where they cannot be ordered)."""
-        labels = self._model().labels
+        labels = self.model.labels
         assert labels is not None
         return label_array(labels.sorted)
 
@@ -240,9 +242,9 @@ class Classifier(Learner):
         return self._oriented(self._all_weights()[1])
 
     def _oriented(self, w: np.ndarray) -> np.ndarray:
-        labels = self._m.labels
+        labels = self.model.labels
         assert labels is not None
-        if self._m.many:
+        if self.model.many:
             w = w[labels.order]
             return w[1:] - w[:1] if len(labels) == 2 else w
         return w * sign(labels)

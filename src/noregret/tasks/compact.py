@@ -39,7 +39,7 @@ class Compact(Saved):
     file_tag = "compact"
 
     def __init__(self, learner: Learner) -> None:
-        m = learner._model()
+        m = learner.model
         if m.nonzeros() is None:
             raise TypeError(
                 f"this {type(learner).__name__} answers by the rows it keeps, not by weights of features: save it whole"

@@ -50,7 +50,7 @@ class SecondOrder(Classifier):
     @property
     def covariance_(self) -> np.ndarray:
         """The variances of the weights as `coef_` has them (the constant feature last), or full matrices, one for each class."""
-        m = self._sound()
+        m = self.sound()
         S, n = m.state[1], m.features.size
         order = self._in_order(m.features.constant if m.features.bias else None, n)
         if isinstance(S, Full):
@@ -60,14 +60,14 @@ class SecondOrder(Classifier):
 
     def confidence_of_weights(self) -> np.ndarray:
         """Return the standard deviation of each weight, as `coef_` has them: small where the learner is sure."""
-        m = self._sound()
+        m = self.sound()
         v = m.state[1].variances().reshape(-1, m.dims["class"])[: m.features.size].astype(np.float64)
         v = np.delete(v, m.features.constant, axis=0) if m.features.bias else v
         return np.sqrt(np.atleast_2d(self._spread(m, v).T))
 
-    def _sound(self) -> Model:
+    def sound(self) -> Model:
         """Return the model, unless rounding has made its covariance one that no weights can have."""
-        m = self._model()
+        m = self.model
         v = m.state[1].variances()
         if not (v >= 0.0).all() or not np.isfinite(v).all():
             worst = v[~((v >= 0.0) & np.isfinite(v))][0]
@@ -80,7 +80,7 @@ class SecondOrder(Classifier):
 
     def _by_class(self) -> Any:
         """Return the codes in the order of `classes_`, for rows per class."""
-        m = self._m
+        m = self.model
         assert m.labels is not None
         return m.labels.order if m.many else [0]
 
@@ -96,7 +96,7 @@ class SecondOrder(Classifier):
 
         Small where the learner is sure. A feature never learned from has the variance it would start with.
         """
-        m = self._sound()
+        m = self.sound()
         return self._spread(m, self._variance(m, *self._seen(m, X)))
 
     def margin_interval(self, X: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
@@ -104,7 +104,7 @@ class SecondOrder(Classifier):
 
         Shaped as `decision_function`; its score is the middle, but for SOP and NAROW, which divide mu.x by a positive number.
         """
-        m = self._sound()
+        m = self.sound()
         at = self._margins(m, X)
         reach = NormalDist().inv_cdf(0.5 + LEVEL.check("level", level) / 2.0) * np.sqrt(self._spread(m, at.variance))
         middle = self.task.margins(m, at.mean)
@@ -121,7 +121,7 @@ class SecondOrder(Classifier):
 
     def sure(self, X: Any, reject: float, reject_label: Any = None) -> np.ndarray:
         """Return the label of each row, `reject_label` where the learner is less sure than `reject`; X may be checked rows."""
-        limit, m = REJECT.check("reject", reject), self._sound()
+        limit, m = REJECT.check("reject", reject), self.sound()
         assert m.labels is not None
         at = self._margins(m, X)
         picked = self.task.codes(m, at.f)
@@ -142,9 +142,9 @@ class SecondOrder(Classifier):
 
     def _ready(self, x: Any) -> Model:
         """Return the model, or what one that begins with x would be; a diagonal is not looked through for one example."""
-        if "_m" not in self.__dict__:
-            return self._start(None if isinstance(x, Mapping) else inputs.one_row(x))
-        return self._sound() if isinstance(self._m.state[1], Full) else self._m
+        if not self.started:
+            return self.new_model(None if isinstance(x, Mapping) else inputs.one_row(x))
+        return self.sound() if isinstance(self.model.state[1], Full) else self.model
 
     def _right(self, m: Model, at: Margins, picked: np.ndarray) -> np.ndarray:
         """Return the probability that the class picked beats its best rival."""
@@ -177,8 +177,8 @@ class SecondOrder(Classifier):
             rows = stacked(m.features, X, grow=False)
             whole = np.array([sum(float(v) ** 2 for v in x.values()) for x in X])
         else:
-            given = X if isinstance(X, Rows) else self._check(X)
-            rows, whole = self._place(m, given, grow=False), squares(given)
+            given = X if isinstance(X, Rows) else self.check_rows(X)
+            rows, whole = self.place(m, given, grow=False), squares(given)
         if not m.features.grows:
             return rows, np.zeros(rows.n)
         new = whole - squares(rows)

@@ -48,7 +48,7 @@ class DomainModel(Model):
         return {**said, "tasks": [encode(v, f"task {v!r}", {}) for v in self.domains]}, tensors
 
     @classmethod
-    def restored(cls, learner: Learner, said: dict[str, Any], tensors: Tensors) -> Self:
+    def restored(cls, learner: Any, said: dict[str, Any], tensors: Tensors) -> Self:
         """Return the model of a learner that was packed."""
         expect(not said["many"], "one score for each row", said["many"])
         m = super().restored(learner, said, tensors)
@@ -69,6 +69,14 @@ class DomainModel(Model):
         for v in dict.fromkeys(domains):
             self.domains.setdefault(v, len(self.domains))
         self.resize(**{"class": max(len(self.domains), 1)})
+
+    def unite(self, other: Self) -> dict[str, Any]:
+        """Make room for the features and domains of another model; return where its cells come to lie."""
+        places = super().unite(other)
+        if self.labels is not None and len(self.labels) > 2:
+            raise ValueError(f"cannot merge: all tasks share two labels, found {self.labels.values}")
+        self.meet(list(other.domains))
+        return {**places, "class": [self.domains[v] for v in other.domains]}
 
     def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the scores from before each update."""
@@ -128,6 +136,7 @@ class Domains(Base):
     """What learners of several tasks have in common: the verbs take tasks, and rows bring theirs with them."""
 
     by_domain: ClassVar[bool] = True
+    listed: ClassVar[bool] = False
     model_class: ClassVar[Any] = DomainModel
 
     # ---- input -------------------------------------------------------------------------------------------------------
@@ -152,15 +161,16 @@ class Domains(Base):
         return rows._replace(tasks=tasks), features
 
     def _scores(self, X: Any) -> np.ndarray:
-        m = self._model()
+        m = self.model
         X, tasks = self._given(*X)
-        rows = stacked(m.features, X, grow=False) if self._named(X) else self._place(m, self._check(X), grow=False)
+        rows = stacked(m.features, X, grow=False) if self._named(X) else self.place(m, self.check_rows(X), grow=False)
         return self._answered(m, rows._replace(tasks=tasks))
 
-    def _score_rows(self, rows: Rows) -> np.ndarray:
-        m = self._model()
+    def score_rows(self, rows: Rows) -> np.ndarray:
+        """Return the scores of checked rows, which carry their domains."""
+        m = self.model
         m.features.check(rows, type(self).__name__)
-        return self._answered(m, self._place(m, rows._replace(tasks=checked(rows.tasks, rows.n)), grow=False))
+        return self._answered(m, self.place(m, rows._replace(tasks=checked(rows.tasks, rows.n)), grow=False))
 
     def _answered(self, m: Any, rows: Rows) -> np.ndarray:
         """Return the scores of rows of tasks that are all known."""
@@ -171,14 +181,15 @@ class Domains(Base):
         return found
 
     # ---- learning ----------------------------------------------------------------------------------------------------
-    def _learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
-        return super()._learn_rows(rows._replace(tasks=checked(rows.tasks, rows.n)), y, c, features)
+    def learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+        """Learn from checked rows in order, which carry their domains."""
+        return super().learn_rows(rows._replace(tasks=checked(rows.tasks, rows.n)), y, c, features)
 
     def _learn(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> list[Progress]:
         """Learn from rows or dicts in order; when all of them have passed the checks."""
         X, tasks = self._given(X, tasks)
         c = inputs.sample_weights(sample_weight, len(tasks))
-        return self._learn_rows(self._batch(X)._replace(tasks=tasks), y, c)
+        return self.learn_rows(self._batch(X)._replace(tasks=tasks), y, c)
 
     def learn_many(  # type: ignore[override]
         self, X: Any, y: Any = None, tasks: Any = None, sample_weight: Any = None
@@ -240,7 +251,7 @@ class Domains(Base):
     @property
     def tasks_(self) -> list[Any]:
         """The tasks, in order of first appearance."""
-        return list(self._model().domains)  # type: ignore[attr-defined]
+        return list(self.model.domains)
 
     @property
     def nonzeros_(self) -> dict[Any, int]:
@@ -273,11 +284,11 @@ class DomainsClassifier(Domains, LabelBase):  # type: ignore[misc]
         return super()._codes(m, y, c)
 
     def _outside(self, f: np.ndarray) -> np.ndarray:
-        return self.task.margins(self._m, f) if "_m" in self.__dict__ else f[:, 0]
+        return self.task.margins(self.model, f) if self.started else f[:, 0]
 
     def _before(self, piece: Progress) -> Any:
         code = int(answered(piece)[0][0])
-        labels = self._m.labels if "_m" in self.__dict__ else None
+        labels = self.model.labels if self.started else None
         return labels.values[code] if labels is not None and code >= 0 else None
 
     def decision_function(self, X: Any, tasks: Any = None) -> np.ndarray:

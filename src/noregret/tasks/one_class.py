@@ -62,7 +62,7 @@ class OneClass(Learner):
     def predict(self, X: Any) -> np.ndarray:
         """Return +1 for inliers, -1 for outliers."""
         f = self._scores(X)
-        found: np.ndarray = self.task.answers(self._m, f)
+        found: np.ndarray = self.task.answers(self.model, f)
         return found
 
     @property

@@ -43,12 +43,12 @@ class Member:
         """Begin with the numbered features of the pool, and its labels."""
         bias = bool(getattr(self.learner, "fit_intercept", False))
         fixed = isinstance(features, (Columns, Hashed))
-        self.learner._m = Model(self.learner, Columns(features.size, bias) if fixed else Numbers(bias), labels, sparse)
+        self.learner.model = Model(self.learner, Columns(features.size, bias) if fixed else Numbers(bias), labels, sparse)
 
     @property
     def m(self) -> Model:
         """The model."""
-        return self.learner._m
+        return self.learner.model
 
     def learn(self, rows: Rows, codes: np.ndarray, signs: np.ndarray | None, c: np.ndarray | None) -> Progress:
         """Learn from rows in the places of the pool; with `signs` there are two classes."""
@@ -61,13 +61,13 @@ class Member:
         known = (m.many, int(m.tally[SEEN]), int(m.tally[TIE]), labels.positive)
         f = []
         for a, b, width in self.learner._pieces(m, rows):
-            piece = self.learner._place(m, rows.cut(a, b)._replace(width=width), grow=True)
+            piece = self.learner.place(m, rows.cut(a, b)._replace(width=width), grow=True)
             f.append(m.learn(piece, y[a:b], None if c is None else c[a:b]))
         return Progress(np.concatenate(f), codes, *known)
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the scores."""
-        return self.m.score(self.learner._place(self.m, rows, grow=False))
+        return self.m.score(self.learner.place(self.m, rows, grow=False))
 
     def __repr__(self) -> str:
         return f"pipeline(Normalize(), {self.learner!r})" if self.unit else repr(self.learner)
@@ -283,7 +283,7 @@ class Pool:
         return {**said, "within": [meta for meta, _ in inner]}, tensors
 
     @classmethod
-    def restored(cls, learner: Learner, said: dict[str, Any], tensors: Tensors) -> Pool:
+    def restored(cls, learner: Any, said: dict[str, Any], tensors: Tensors) -> Pool:
         """Return the pool of a learner that was packed, every array of it checked."""
         features, labels = features_of(said["features"], tensors.pop("features", None)), labels_of(said["labels"])
         expect(labels is not None and type(said["many"]) is bool, "labels, and whether they are many", said["labels"])
@@ -307,10 +307,10 @@ class Pool:
     def resume(self, learners: list[Learner]) -> None:
         """Go on with learners as they were saved."""
         was, n = self.within(), len(self.members)
-        if not same_value(was, learners) or not all("_m" in m.__dict__ for m in learners[:n]):
+        if not same_value(was, learners) or not all(m.started for m in learners[:n]):
             raise ValueError(f"expected a pool of {was}, found {learners}")
         for member, learner in zip(self.members, learners[:n], strict=True):
-            theirs, own = learner._m, member.m
+            theirs, own = learner.model, member.m
             same = theirs.labels is not None and theirs.labels.values == self.labels.values
             if not same or type(theirs.features) is not type(own.features) or theirs.features.size > self.features.size + 1:
                 raise ValueError(f"expected the features and labels of the pool, found others in {learner!r}")
@@ -322,7 +322,7 @@ class Pool:
     def arrays(self) -> dict[str, np.ndarray]:
         """Return every array that has a meaning between rounds, by its dotted path."""
         parts = [(str(k), member.m) for k, member in enumerate(self.members)]
-        parts += [(f"calibrator{k}", m._m) for k, m in enumerate(self.calibrators) if "_m" in m.__dict__]
+        parts += [(f"calibrator{k}", m.model) for k, m in enumerate(self.calibrators) if m.started]
         return {**self.weighing.arrays(), **{f"{at}.{path}": a for at, m in parts for path, a in m.arrays().items()}}
 
     def nonzeros(self) -> int | None:

@@ -72,14 +72,14 @@ class SelectiveSampler:
     # ---- learning ----------------------------------------------------------------------------------------------------
     def learn_one(self, x: Any, y: Any) -> Any:
         """See one example, and learn it if its label is asked for; return the label predicted before."""
-        return self._round([x] if isinstance(x, Mapping) else self.learner._check(np.reshape(x, (1, -1))), y)[0]
+        return self._round([x] if isinstance(x, Mapping) else self.learner.check_rows(np.reshape(x, (1, -1))), y)[0]
 
     def learn_many(self, X: Any, y: Any) -> np.ndarray:
         """See rows in order, and learn those whose label is asked for; return which ones were."""
         if is_dicts(X):
             examples: list[Any] = [[x] for x in X]
         else:
-            rows = self.learner._check(X)
+            rows = self.learner.check_rows(X)
             examples = [rows.cut(i, i + 1) for i in range(rows.n)]
         labels = plain_labels(self.learner.task.targets(y, len(examples)))
         self._labels(examples[0]).missing(labels)
@@ -101,7 +101,7 @@ class SelectiveSampler:
         if asked:
             y = y() if callable(y) else y
             if isinstance(x, Rows):
-                learner._learn_rows(x, label_array([y]), None)
+                learner.learn_rows(x, label_array([y]), None)
             else:
                 learner.learn_one(x[0], y)
         if not callable(y):
@@ -111,8 +111,8 @@ class SelectiveSampler:
 
     def _model(self, x: Any) -> Model:
         """Return the model, or what one that begins with x would be."""
-        m: Model | None = self.learner.__dict__.get("_m")
-        return m or self.learner._start(x if isinstance(x, Rows) else None)
+        m: Model | None = self.learner.held
+        return m or self.learner.new_model(x if isinstance(x, Rows) else None)
 
     def _labels(self, x: Any) -> Labels:
         labels = self._model(x).labels
@@ -144,7 +144,7 @@ class SelectiveSampler:
             rows, new = self.learner._seen(m, x)
             f, v = m.score(rows)[0], self.learner._variance(m, rows, new)[0]
         else:
-            rows = self.learner._place(m, x, grow=False) if isinstance(x, Rows) else stacked(m.features, x, grow=False)
+            rows = self.learner.place(m, x, grow=False) if isinstance(x, Rows) else stacked(m.features, x, grow=False)
             f = m.score(rows)[0]
             v = np.zeros(len(f))
         if len(f) == 1:

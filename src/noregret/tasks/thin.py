@@ -10,18 +10,19 @@ class Thin:
 
     if TYPE_CHECKING:
 
-        def _model(self) -> Any: ...
+        def sound(self) -> Any:
+            """Return the model."""
 
     sparse_coef_: bool
 
     def sparsify(self) -> Self:
         """Make `coef_` a SciPy sparse matrix from now on, as scikit-learn's linear models do."""
-        self._model()
+        self.sound()  # an error before anything is learned
         self.sparse_coef_ = True
         return self
 
     def densify(self) -> Self:
         """Make `coef_` an array again."""
-        self._model()
+        self.sound()
         self.__dict__.pop("sparse_coef_", None)
         return self

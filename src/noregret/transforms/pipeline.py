@@ -9,10 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 from ..core import inputs
+from ..core.base import as_value, not_learned
 from ..core.batch import Batch
 from ..core.inputs import Rows
 from ..core.labels import Coded
-from ..core.learner import Learner, Progress, as_value, not_learned
+from ..core.learner import Learner, Progress
 from ..core.learner_file import restored
 from ..core.model_file import Saved
 from ..core.params import same_value
@@ -67,10 +68,10 @@ class Pipeline(Saved):
 
     def __init__(self, steps: Any) -> None:
         self.steps = steps
-        self._check()
+        self.check_rows()
         self._front: Front | None = None
 
-    def _check(self) -> None:
+    def check_rows(self) -> None:
         """Refuse steps out of order."""
         steps = self.steps
         if not steps or not isinstance(steps[-1], Learner):
@@ -87,7 +88,7 @@ class Pipeline(Saved):
     @classmethod
     def of(cls, front: Front, learner: Learner) -> Self:
         """Return a pipeline that goes on with a front and a learner as they are."""
-        m = learner.__dict__.get("_m")
+        m = learner.held
         if m is not None and front.outputs is not None:
             if front.outputs != m.features.width:
                 raise ValueError(f"expected a learner of {front.outputs} features, those of {front!r}, found {m.features.width}")
@@ -129,7 +130,7 @@ class Pipeline(Saved):
         """Return X as the front takes it: a record batch, a list of dicts, or checked Rows."""
         named = is_frame(X) or is_dicts(X)
         if named and self.front.table is None:
-            if self.front.width is not None or "_m" in self.learner.__dict__:
+            if self.front.width is not None or self.learner.started:
                 raise TypeError("this pipeline has learned from rows of numbers: expected an array or sparse matrix")
             self.front.table = self._table(Table())
         if not named and self.front.table is not None:
@@ -187,33 +188,27 @@ class Pipeline(Saved):
     def _hand(self, rows: Rows, y: Any, c: np.ndarray | None, classes: Any = None) -> list[Progress]:
         """Hand rows to the learner; if it refuses them, the front goes back too."""
         learner: Any = self.learner
-        began = "_m" in learner.__dict__
+        began = learner.started
         try:
             features = self.front.features(bool(getattr(learner, "fit_intercept", False)))
             if classes is not None:
-                m = learner._m if began else learner._start(rows, features, classes)
+                m = learner.model if began else learner.new_model(rows, features, classes)
                 learner._check_classes(m, classes)
-                learner._m = m
-            done: list[Progress] = learner._learn_rows(rows, y, c, features)
+                learner.model = m
+            done: list[Progress] = learner.learn_rows(rows, y, c, features)
             return done
         except BaseException:
             if not began:
-                learner.__dict__.pop("_m", None)
+                learner.model = None
             self.front.back()
             raise
-
-    def _model(self) -> Any:
-        """Return the model of the learner, or the error that there is none yet."""
-        if "_m" not in self.learner.__dict__:
-            raise not_learned(self.learner)
-        return self.learner._m
 
     # ---- learning --------------------------------------------------------------------------------------------------------
     def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the scores from before each update."""
         done = self._learn(*self._given(X, y, sample_weight))
         if isinstance(self.learner, Classifier):
-            return self.learner.task.margins(self._model(), widest(done))
+            return self.learner.task.margins(self.learner.model, widest(done))
         return np.concatenate([piece.f[:, 0] for piece in done])
 
     def partial_fit(self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -223,8 +218,8 @@ class Pipeline(Saved):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None) -> Self:
         """Forget, then learn from all rows, `epochs` times. The front learns in the first epoch and stays in the others."""
-        kept = self.learner.__dict__.pop("_m", None), self._front
-        self._front = None
+        kept = self.learner.held, self._front
+        self.learner.model = self._front = None
         learner = self.learner
         epochs = learner.epochs if epochs is None else epochs
         if not (isinstance(epochs, (int, np.integer)) and epochs >= 1):
@@ -238,10 +233,7 @@ class Pipeline(Saved):
                 order = rng.permutation(rows.n) if learner.shuffle else None
                 self._learn(*(rows, y, c) if order is None else shuffled(rows, y, c, order), learn=epoch == 0)
         except BaseException:
-            self.learner.__dict__.pop("_m", None)
-            self._front = kept[1]
-            if kept[0] is not None:
-                learner._m = kept[0]
+            learner.model, self._front = kept
             raise
         return self
 
@@ -266,29 +258,30 @@ class Pipeline(Saved):
     def _said(self, rows: Rows) -> Any:
         """Return the answer to one row."""
         learner: Any = self.learner
-        m = learner.__dict__.get("_m")
+        m = learner.held
         if m is None:
-            m = learner._start(rows, self.front.features(bool(getattr(learner, "fit_intercept", False))))
+            m = learner.new_model(rows, self.front.features(bool(getattr(learner, "fit_intercept", False))))
         m.features.check(rows, type(learner).__name__)
-        return learner.task.answer(m, m.score(learner._place(m, rows, grow=False))[0])
+        return learner.task.answer(m, m.score(learner.place(m, rows, grow=False))[0])
 
     # ---- answering -------------------------------------------------------------------------------------------------------
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores of rows; nothing changes."""
-        self._model()
-        found = [self.learner._score_rows(rows) for _, _, rows in self.front.in_pieces(self._data(X), False)]
+        if not self.learner.started:
+            raise not_learned(self.learner)
+        found = [self.learner.score_rows(rows) for _, _, rows in self.front.in_pieces(self._data(X), False)]
         return np.concatenate(found) if len(found) > 1 else found[0]
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for each row."""
         f = self._scores(X)
-        found: np.ndarray = self.learner.task.answers(self._model(), f)
+        found: np.ndarray = self.learner.task.answers(self.learner.model, f)
         return found
 
     def _decision_function(self, X: Any) -> np.ndarray:
         """Return a score per class in the order of `classes_`, or one score."""
         f = self._scores(X)
-        found: np.ndarray = self.learner.task.margins(self._model(), f)
+        found: np.ndarray = self.learner.task.margins(self.learner.model, f)
         return found
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -337,8 +330,8 @@ class Pipeline(Saved):
         if front.table is None and other.front.table is not None:
             front.table = other.front.table.fresh()
         numbers = front.merge(other.front)
-        if numbers is not None and "_m" in theirs.__dict__:
-            renumber(theirs._m, numbers, front.table.width if front.table is not None else 0)
+        if numbers is not None and theirs.started:
+            renumber(theirs.model, numbers, front.table.width if front.table is not None else 0)
         self.learner.merge(theirs)
         self._front = front
         return self
@@ -352,7 +345,7 @@ class Pipeline(Saved):
     def restored(cls, meta: dict[str, Any], tensors: Tensors) -> Self:
         """Return the pipeline that was packed."""
         theirs = {k.removeprefix("front."): tensors.pop(k) for k in list(tensors) if k.startswith("front.")}
-        learner = restored(meta, tensors)
+        learner: Any = restored(meta, tensors)
         return cls.of(Front.restored(meta["front"], theirs), learner)
 
     @property
@@ -404,7 +397,7 @@ class Pipeline(Saved):
                 steps[name].set_params(**{param: value})
             else:
                 self.steps = [value if s is steps[name] else s for s in self.steps]
-                self._check()
+                self.check_rows()
             if steps[name] is not self.learner:
                 self.reset()
         return self
@@ -413,7 +406,7 @@ class Pipeline(Saved):
         return f"pipeline({', '.join(map(repr, self.steps))})"
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_m" in self.learner.__dict__
+        return self.learner.started
 
     def __sklearn_tags__(self) -> Any:
         return self.learner.__sklearn_tags__()
@@ -459,5 +452,5 @@ def renumber(m: Any, numbers: np.ndarray, width: int) -> None:
     places = np.concatenate([np.arange(bias), numbers[: m.features.count] + bias])
     m.features.count = max(width, m.features.count)
     m.widen()
-    m.state = tmap(lambda slot, x: x if slot.scratch else aligned(slot, x, m.dims, m.dims, places, None), m.spec, m.state)
+    m.state = tmap(lambda slot, x: x if slot.scratch else aligned(slot, x, m.dims, m.dims, {"feature": places}), m.spec, m.state)
     m.refresh()
