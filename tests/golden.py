@@ -1,6 +1,6 @@
 """Golden digests: what every learner, transform and reader makes of a fixed input, to the last bit, at each processor level.
 
-`python tests/golden.py NAME ...` prints digests as JSON (all of them without a name); `--write` puts them into the file of the level,
+`python tests/golden.py NAME ...` prints digests as JSON (without a name, all of them); `--write` puts them into the level's file,
 tests/golden/LEVEL.json. A change there is a change of everybody's bits: the commit that makes it says why.
 """
 
