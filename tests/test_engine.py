@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ import pytest
 import noregret as nr
 from noregret.core import engine
 from noregret.core.examples import Pair, Whole, walk_dot
-from noregret.core.weights import dot
+from noregret.core.state import Covariance, Weights
+from noregret.core.weights import add, dot
 from noregret.core.words import strict
 from noregret.registry import by_name
+from noregret.tasks.confidence import SecondOrder
 
 LEARN = """
 import warnings
@@ -217,6 +220,36 @@ def test_one_step_with_other_scores_is_another_driver(y):
 def dot_of_all(m, X):
     f = np.column_stack([X, np.ones(len(X))]) @ m.state.w.reshape(X.shape[1] + 1, -1)
     return f if f.shape[1] > 1 else m._outward(m._m, f)
+
+
+def test_errors_of_a_score_are_in_its_terms_too():
+    def misreads(s, x, p):
+        return p.gamma * dot(s.w, x)
+
+    m = learner(nr.PA1.step, score_row=misreads).partial_fit(np.eye(2), [0, 1])
+    said = r"step 'misreads' cannot be compiled: .*gamma.*test_engine.py, line \d+"
+    with pytest.raises(TypeError, match=said):
+        m.predict(np.eye(2))
+    with pytest.raises(TypeError, match=said):
+        m.predict_one([1.0, 0.0])
+
+
+class Misnamed(NamedTuple):
+    w: Weights
+    Sigma: Covariance
+
+
+def test_a_variance_that_cannot_be_computed_says_so():
+    def step(s, x, y, p):
+        f = dot(s.w, x)
+        add(s.w, y, x)
+        return f, True
+
+    cls = type("Odd", (SecondOrder,), {"name": "odd", "State": Misnamed, "Params": nr.AROW.Params, "step": step})
+    del nr.core.learner.REGISTRY["odd"]
+    m = cls().partial_fit(np.eye(2), [0, 1])
+    with pytest.raises(TypeError, match=r"step '\w+_row' cannot be compiled: .*mu"):
+        m.confidence(np.eye(2))
 
 
 def test_a_word_without_a_case_says_so():
