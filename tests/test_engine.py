@@ -290,6 +290,14 @@ def test_kernels_release_the_gil():
     assert sum(begin < k < end for k in ticks) >= 2
 
 
+def test_code_that_holds_the_gil_has_a_module_of_its_own():
+    """The cache knows compiled code by the name of its module: without the GIL or with it must not be one name."""
+    text = "@jit\ndef run(v):\n    return v + 1\n"
+    free, held = (engine.build("gil", text, {}, nogil=nogil) for nogil in (True, False))
+    assert free["__name__"] != held["__name__"]
+    assert free["__name__"] == engine.build("gil", text, {})["__name__"]
+
+
 def test_cache_directory_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.delenv("NOREGRET_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
