@@ -615,6 +615,24 @@ def test_one_class_learners():
     assert nr.PAUniclass(variant="pa", B=5.0).fit(X).radius_ < 5.0
 
 
+@pytest.mark.parametrize("params", [{"epsilon": 1.0}, {"epsilon": 0.0}, {"epsilon": 0.01, "dtype": "float32"}, {"B": 4.0}])
+@pytest.mark.parametrize("d", [3, 200])
+def test_a_row_that_was_just_fitted_is_on_the_border_and_inside(params, d):
+    X = 3.0 + np.random.default_rng(0).standard_normal((60, d))
+    m, given = nr.PAUniclass(variant="pa", **params), csr_matrix(X)
+    for i in range(len(X)):
+        moved = m.learn_one(X[i]) == -1
+        assert m.predict_one(X[i]) == 1
+        assert m.predict(given[[i]])[0] == 1
+        if moved and "B" not in params:
+            assert m.decision_function(X[[i]])[0] == 0.0
+    f, radius = m.decision_function(X[:20]), m.radius_
+    centre = m.coef_.copy()
+    np.testing.assert_allclose(f, radius - np.linalg.norm(X[:20] - centre, axis=1), atol=1e-4)
+    outside = centre + (radius + 0.1) * X[0] / np.linalg.norm(X[0])
+    assert m.predict([outside])[0] == -1
+
+
 def test_regression_score_is_r2():
     X, _ = stream()
     y = X @ np.arange(5.0)

@@ -262,7 +262,7 @@ class Model(Held):
             for i in self.scratch:
                 args[i] = np.zeros(args[i].shape, args[i].dtype)  # pages of zeros from the system: nothing is written
         out = np.empty((rows.n, self.dims["class"]))
-        self.loop(rows.layout, False).predict(*args, *rows.arrays, out)
+        self.predict(rows.layout, *args, *rows.arrays, out)
         return out
 
     def score_row(self, idx: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -271,9 +271,16 @@ class Model(Held):
         if self.scratch:
             return self.score(Rows("csr", (indptr, idx, values), 1, 0))[0]
         out = np.empty((1, self.dims["class"]))
-        loop = self.loops.get(("csr", False)) or self.loop("csr", False)
-        loop.predict(*self.args, indptr, idx, values, out)
+        self.predict("csr", *self.args, indptr, idx, values, out)
         return out[0]
+
+    def predict(self, layout: str, *given: Any) -> None:
+        """Run the loop that predicts."""
+        loop = self.loops.get((layout, False)) or self.loop(layout, False)
+        try:
+            loop.predict(*given)
+        except Exception as e:
+            raise engine.plainly(e, self.learner.score_row or self.learner.step) from None
 
     def room(self, rows: Rows, a: int) -> int:
         """Return up to which row to run before a state that keeps rows must grow."""
