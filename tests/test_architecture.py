@@ -48,6 +48,7 @@ CORE = [
     "rounds",
     "bounds",
     "state",
+    "declarations",
     "hashing",
     "labels",
     "basis",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from ..text import meant
 from . import learner_file
 from .algorithm import Algorithm, Declaration, declare
+from .declarations import check_name, check_named, check_params, check_state, ours
 from .held import Held
 from .model_file import Saved
 from .params import Parameters, same_value
@@ -67,6 +68,8 @@ class Base(Declaration, Saved):
         """
         super().__init_subclass__(**kwargs)
         declare(cls, algorithm)
+        if not ours(cls):
+            cls.check_declaration()
         if "name" not in cls.__dict__:
             return
         cls.parameters = Parameters(cls.Params, cls.types if algorithm is not None else {}, cls.overrides)
@@ -75,6 +78,16 @@ class Base(Declaration, Saved):
         cls.defaults = {**own, **{k: v for k, v in options.items() if k not in without}}
         give_constructor(cls)
         (REGISTRY if cls.listed else APART)[cls.name] = cls
+
+    @classmethod
+    def check_declaration(cls) -> None:
+        """Refuse mistakes, with what to write instead."""
+        check_named(cls)
+        if "name" in cls.__dict__:
+            check_name(cls)
+        if "name" in cls.__dict__ and cls.State is not None:
+            check_params(cls)
+            check_state(cls)
 
     @classmethod
     def _unfit(cls) -> set[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from . import inputs
 from .base import Base
 from .basis import kernelizable
+from .declarations import check_step, check_weights
 from .features import Anything, Columns, Features, Hashed, Named, Names, Row, joined, read_all, stacked
 from .inputs import Rows
 from .labels import Labels
@@ -51,6 +52,14 @@ class Learner(Base, Supports):
         "hash_bits": None,
         **Base.options,
     }
+
+    @classmethod
+    def check_declaration(cls) -> None:
+        """Refuse mistakes, with what to write instead."""
+        super().check_declaration()
+        if "name" in cls.__dict__ and cls.State is not None:
+            check_weights(cls)
+            check_step(cls)
 
     @classmethod
     def _unfit(cls) -> set[str]:

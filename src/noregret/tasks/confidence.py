@@ -25,12 +25,12 @@ LEVEL = Range(0.0, 1.0)
 
 def mean_row(s: Any, x: Any, p: Any) -> Any:
     """Return the mean of the margin, mu.x."""
-    return margin(s.mu, s.Sigma, x)[0]
+    return margin(s[0], s[1], x)[0]
 
 
 def variance_row(s: Any, x: Any, p: Any) -> Any:
     """Return the variance of the margin, x'Sigma x."""
-    return margin(s.mu, s.Sigma, x)[1]
+    return margin(s[0], s[1], x)[1]
 
 
 class Margins(NamedTuple):
