@@ -61,6 +61,7 @@ CORE = [
     "model_file",
     "learner_file",
     "merging",
+    "natural",
     "supports",
     "learner",
 ]

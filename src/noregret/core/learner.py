@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from ..text import meant
-from . import inputs, learner_file
+from . import inputs, learner_file, merging
 from .basis import kernelizable
 from .expansion import Expansion
 from .features import Anything, Columns, Features, Hashed, Names
@@ -24,12 +24,13 @@ from .params import public
 from .rounds import EXAMPLES, MISTAKES, UPDATES, UnitCost
 from .state import Need, needs_of
 from .supports import Supports
-from .values import Tensors, encode_own, known_parts, options
+from .values import Tensors, encode_own
 from .words import strict
 
 REGISTRY: dict[str, type[Learner]] = {}
 APART: dict[str, type[Learner]] = {}  # those that rows and labels alone do not suffice for: they are found by name, and not listed
-TEXTS = ("step", "score_row", "share", "shares", "start", "arrange", "policy")  # attributes that are plain functions, not methods
+# Attributes that are plain functions, not methods.
+TEXTS = ("step", "score_row", "share", "shares", "start", "arrange", "rejoin", "policy")
 
 
 class Progress(NamedTuple):
@@ -76,6 +77,7 @@ class Learner(Saved, Supports):
     shares: ClassVar[Callable[..., Any]] = lambda p: True  # whether these parameters make it so
     start: ClassVar[Callable[..., Any] | None] = None  # (s, p): a start that is not the fill of the slots
     arrange: ClassVar[Callable[..., Any] | None] = None  # (model, first): features from `first` on have come
+    rejoin: ClassVar[Callable[..., Any] | None] = None  # (s, p, K): back to where weights may be, after models were joined
     by_kernel: ClassVar[bool] = False  # whether it is nothing without a kernel
     policy: ClassVar[Callable[..., Any] | None] = None  # (p, given) -> its own budget, where `budget=` is not free
     by_rows: ClassVar[bool] = False  # a row per class also when there are two
@@ -403,12 +405,17 @@ class Learner(Saved, Supports):
         """Take in what another learner of the same kind has learned (see `merges` for what that means here).
 
         Weights become their mean by examples seen (parameter mixing; McDonald, Hall, Mann 2010), counters are added, features
-        and classes are united by name.
+        and classes are united by name. For learners that have gone on from a common one use `joined`.
         """
-        from .merging import merge
-
-        merge(self, other)
+        merging.merge(self, other)
         return self
+
+    def joined(self, parts: Sequence[Learner], length: float | str = 1.0) -> Learner:
+        """Return what copies of this learner, each of which has learned on, come to together; none of them changes.
+
+        `length` says how far to go along the mean of their moves: 1 to the mean, "sum" as far as all moves together.
+        """
+        return merging.joined(self, parts, length)
 
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return everything as JSON values and arrays."""
@@ -549,11 +556,7 @@ class Learner(Saved, Supports):
         )
 
 
-@encode_own.register(Learner)
-def as_value(learner: Learner, what: str, unit: bool = False) -> Any:
-    """Return a learner as a value: one inside a pool, which may stand behind Normalize()."""
-    params = options(learner.get_params(), what, known_parts(type(learner)))
-    return {"learner": learner.name, "params": params, "unit": unit}
+encode_own.register(Learner, learner_file.as_value)
 
 
 def same(a: Any, b: Any) -> bool:

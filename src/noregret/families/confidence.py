@@ -26,6 +26,7 @@ from ..core.covariance import Dropped, Full, Herded, Inverse, absorb, least, mar
 from ..core.elementary import normal_quantile
 from ..core.examples import Pair, importance, required
 from ..core.labels import Labels
+from ..core.natural import gaussians
 from ..core.params import Choice, Derived, Positive, Range
 from ..core.rounds import MaxLoss, furthest, rival
 from ..core.state import Covariance, Weights
@@ -77,6 +78,8 @@ class State(NamedTuple):
 
     mu: Weights
     Sigma: Covariance
+
+    fuse = gaussians
 
 
 class ArowParams(NamedTuple):

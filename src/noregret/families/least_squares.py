@@ -21,6 +21,7 @@ from ..core.features import Features
 from ..core.inputs import Rows, refuse_not_finite, sample_weights, where_not_finite
 from ..core.learner import Progress, is_dicts, stacked
 from ..core.model import Model
+from ..core.natural import sums_of_squares
 from ..core.params import Optional, Positive, Share
 from ..core.rounds import EXAMPLES, UPDATES
 from ..core.state import MOST, Number, Slot
@@ -51,7 +52,7 @@ class State(NamedTuple):
     known: Annotated[Any, Slot(("feature",), dtype=np.uint8)]  # which features were ever seen; M is the identity for others
     size: Whole  # how many of them
     loss: Targets
-    n: Number  # examples, weighted and discounted
+    n: Annotated[Any, Slot((), dtype=np.float64, merge="sum")]  # examples, weighted and discounted
     age: Whole  # rounds that forgot
     top: Number  # no less than the trace of P over the known features
     rows: Annotated[Any, Slot(("slot", "feature"), dtype=np.float64)]
@@ -63,6 +64,8 @@ class State(NamedTuple):
     h: Scratch
     u: Scratch
     f: Annotated[Any, Slot(("cell",), dtype=np.float64, scratch=True)]
+
+    fuse = sums_of_squares
 
 
 class Params(NamedTuple):
@@ -341,7 +344,7 @@ class RLS(Regressor):
 
     Pitfalls: d^2 numbers are kept; a thousand features are fine, a hundred thousand are not. A row of zeros (without the constant
     feature) neither teaches nor forgets. While P has grown by 10^6, for want of examples in some direction, nothing is forgotten.
-    There is no merge.
+    Merging is exact; there is none with forgetting or a window.
 
     Numbers: P is kept by a square root, so that it stays symmetric and positive; a window learns its rows again now and then.
     Relative error of the worst weight after 10^7 rounds of 5 features: 2e-13, and 3e-12 where the condition of X'X is 10^6
@@ -362,7 +365,12 @@ class RLS(Regressor):
     cite = "plackett1950"
     State, Params, step, score_row = State, Params, learn, first
     without: ClassVar[tuple[str, ...]] = ("average",)
-    merges = "none"
+    merges = "exact"
+
+    @property
+    def _merging(self) -> str:
+        """How two of these are merged: not at all where the order of the rows counts."""
+        return "none" if self.forgetting != 1.0 or self.window is not None else self.merges
 
     # ---- sizes, targets ----------------------------------------------------------------------------------------------------
     def _start(self, rows: Rows | None, features: Features | None = None) -> Model:
