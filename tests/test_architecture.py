@@ -62,6 +62,7 @@ CORE = [
     "packing",
     "tables",
     "merging",
+    "natural",
     "held",
     "model",
     "model_file",

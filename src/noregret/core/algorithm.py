@@ -23,6 +23,7 @@ class Declaration:
     formerly: ClassVar[dict[str, str]] = {}  # which axes these were called in files of formats 1 and 2
     start: ClassVar[Callable[..., Any] | None] = None  # (s, p): a start that is not the fill of the slots
     arrange: ClassVar[Callable[..., Any] | None] = None  # (model, first): features from `first` on have come
+    rejoin: ClassVar[Callable[..., Any] | None] = None  # (s, p, K): back to where weights may be, after models were joined
     primal: ClassVar[Callable[..., Any] | None] = None  # (s, p) -> the weights, where State[0] cannot tell them
     policy: ClassVar[Callable[..., Any] | None] = None  # (p, given) -> its own budget, where `budget=` is not free
     by_kernel: ClassVar[bool] = False  # whether it is nothing without a kernel
@@ -38,7 +39,18 @@ class Declaration:
 
 
 FIELDS = tuple(Declaration.__annotations__)
-TEXTS = ("step", "score_row", "share", "shares", "sizes", "start", "arrange", "primal", "policy")  # plain functions, not methods
+TEXTS = (
+    "step",
+    "score_row",
+    "share",
+    "shares",
+    "sizes",
+    "start",
+    "arrange",
+    "rejoin",
+    "primal",
+    "policy",
+)  # plain functions, not methods
 
 
 class Algorithm(Declaration):

@@ -5,17 +5,18 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..text import meant
-from . import learner_file
+from . import learner_file, merging
 from .algorithm import Algorithm, Declaration, declare
 from .declarations import check_name, check_named, check_params, check_state, ours
 from .held import Held
 from .model_file import Saved
 from .params import Parameters, same_value
 from .rounds import EXAMPLES, MISTAKES, UPDATES
-from .values import Tensors, encode_own, known_parts, options
+from .values import Tensors, encode_own
 
 REGISTRY: dict[str, type[Base]] = {}
 APART: dict[str, type[Base]] = {}  # found by name, not listed by `algorithms()`: rows and targets alone do not suffice for them
@@ -166,12 +167,17 @@ class Base(Declaration, Saved):
         """Take in what another learner of the same kind has learned (see `merges` for what that means here).
 
         Weights become their mean by examples seen (parameter mixing; McDonald, Hall, Mann 2010), counters are added, features
-        and classes are united by name.
+        and classes are united by name. For learners that have gone on from a common one use `joined`.
         """
-        from .merging import merge
-
-        merge(self, other)
+        merging.merge(self, other)
         return self
+
+    def joined(self, parts: Sequence[Any], length: float | str = 1.0) -> Any:
+        """Return what copies of this learner, each of which has learned on, come to together; none of them changes.
+
+        `length` says how far to go along the mean of their moves: 1 to the mean, "sum" as far as all moves together.
+        """
+        return merging.joined(self, parts, length)
 
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return everything as JSON values and arrays."""
@@ -227,8 +233,4 @@ def give_constructor(cls: Any) -> None:
     cls.__signature__, cls.__init__ = inspect.Signature(given), __init__
 
 
-@encode_own.register(Base)
-def as_value(learner: Base, what: str, unit: bool = False) -> Any:
-    """Return a learner as a value: one inside a pool, which may stand behind Normalize()."""
-    params = options(learner.get_params(), what, known_parts(type(learner)))
-    return {"learner": learner.name, "params": params, "unit": unit}
+encode_own.register(Base, learner_file.as_value)

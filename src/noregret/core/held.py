@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -107,10 +108,17 @@ class Held:
         self.given, self.params = given, params
         self.refresh()
 
-    def unite(self, other: Self) -> dict[str, Any]:
-        """Make room for all that another of these has; return where its cells come to lie, for axes on which that differs."""
-        self.resize(**{axis: max(n, other.dims[axis]) for axis, n in self.dims.items()})
-        return {}
+    def fork(self) -> Self:
+        """Return a copy with arrays and tables of its own."""
+        return copy.copy(self)
+
+    def unite(self, models: list[Self]) -> tuple[list[Self], list[dict[str, Any]]]:
+        """Make room for all that models have, this one the first; return them, and where their cells come to lie.
+
+        Places are given for axes on which they differ. Models that must change for that come back as copies.
+        """
+        self.resize(**{axis: max(m.dims[axis] for m in models) for axis in self.dims})
+        return models, [{} for _ in models]
 
     # ---- reading -----------------------------------------------------------------------------------------------------
     def arrays(self) -> dict[str, np.ndarray]:

@@ -32,7 +32,7 @@ class Progress(NamedTuple):
     positive: int = 0
 
 
-class Learner(Base, Supports):
+class Learner(Supports, Base):
     """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.

@@ -45,3 +45,9 @@ def restored(meta: dict[str, Any], tensors: Tensors) -> Base:
     in_force = cls(**{**params, **{k: decode(v, parts) for k, v in said["given"].items()}})
     learner.model = cls.model_class.restored(in_force, said, tensors)
     return learner
+
+
+def as_value(learner: Base, what: str, unit: bool = False) -> Any:
+    """Return a learner as a value: one inside a pool, which may stand behind Normalize()."""
+    params = options(learner.get_params(), what, known_parts(type(learner)))
+    return {"learner": learner.name, "params": params, "unit": unit}

@@ -182,16 +182,24 @@ class Model(Held):
         """The loops over rows."""
         return self.task.loops(self.many)
 
-    def unite(self, other: Self) -> dict[str, Any]:
-        """Make room for the features and labels of another model; return where its cells come to lie."""
-        places: dict[str, Any] = {"feature": unite_features(self, other)}
-        codes = unite_labels(self, other)
+    def fork(self) -> Self:
+        """Return a copy with arrays and tables of its own."""
+        m = super().fork()
+        m.features, m.labels = copy.deepcopy(m.features), copy.deepcopy(m.labels)
+        return m
+
+    def unite(self, models: list[Self]) -> tuple[list[Self], list[dict[str, Any]]]:
+        """Make room for the features and labels of models; return them, all with one score or all with a row per class."""
+        if any(m.dims[axis] != n for m in models for axis, n in self.dims.items() if axis not in ("feature", "class")):
+            raise ValueError("cannot merge models that keep different numbers of targets or rows")
+        features = [None, *(unite_features(self, m) for m in models[1:])]
+        models, codes = unite_labels(self, models)
         if self.many:
-            self.tally[SEEN] = max(self.tally[SEEN], *(c + 1 for c in codes or ()))
-            places["class"] = codes
+            self.tally[SEEN] = max(int(self.tally[SEEN]), *(c + 1 for found in codes for c in found or ()))
         else:
-            self.tally[SEEN] |= other.tally[SEEN]
-        return places
+            self.tally[SEEN] = np.bitwise_or.reduce([m.tally[SEEN] for m in models])
+        rows = [None if not self.many or found == list(range(len(found or ()))) else found for found in codes]
+        return models, [{"feature": f, "class": r} for f, r in zip(features, rows, strict=True)]
 
     # ---- running -----------------------------------------------------------------------------------------------------
     def loop(self, layout: str, weighted: bool) -> Drivers:

@@ -33,7 +33,9 @@ class Slot:
     fill: float = 0.0
     dtype: Any = float  # float: the model's own dtype
     promote: str = "half"  # from one score to a row per class: "half" (w/2, -w/2), "mirror" (w, -w), "copy"; "square" (q/2)
-    merge: str = "mean"  # of two models: "mean" (by examples seen), "sum", "keep" (the first one's)
+    merge: str = (
+        "move"  # of models that are joined: "move" (see merging.py), "sum" (a true count), "max", "min", "keep" (the first)
+    )
     scratch: bool = False  # no meaning between rounds: not saved, fresh for each call that predicts
     eye: bool = False  # the fill is on the diagonal of the last two axes, and 0 elsewhere
 
@@ -105,7 +107,7 @@ Pairs = Annotated[Any, Need("pairs")]  # a kernel expansion that keeps the score
 Logs = Annotated[Any, Slot(promote="mirror")]  # logarithms of multiplicative weights, read by coordinate
 PerClass = Annotated[Any, Slot(("class",), dtype=np.float64, promote="copy")]
 Number = Annotated[Any, Slot((), dtype=np.float64)]
-COUNT = Slot((), dtype=np.int64, merge="sum")
+COUNT = Slot((), dtype=np.int64)  # of rounds: schedules advance by the mean
 Count = Annotated[Any, COUNT]
 
 Covariance = Annotated[Any, Need("covariance")]  # margin, absorb, gather: diagonal or full, as the parameters say

@@ -12,7 +12,7 @@ from .expansion import Expansion, Unbounded
 from .stores import Function, Objects
 
 if TYPE_CHECKING:
-    from .model import Model
+    pass
 
 
 class Supports:
@@ -23,7 +23,7 @@ class Supports:
     policy: ClassVar[Any]
 
     if TYPE_CHECKING:
-        model: Model
+        model: Any
 
     @property
     def _of_objects(self) -> bool:

@@ -37,8 +37,10 @@ from .gradient import is_log
 
 LABELS = {"square": Square, **CLASSIFICATION}
 Flowing = Annotated[Any, Choice({name: loss for name, loss in LABELS.items() if name != "perceptron"})]  # a flow must move at 0
-Sums = Annotated[Any, Slot(promote="copy", merge="sum")]  # for a largest value too: of two models, the sum is no smaller
-Total = Annotated[Any, Slot((), dtype=np.float64, merge="sum")]
+Sums = Annotated[Any, Slot(promote="copy")]
+Largest = Annotated[Any, Slot(promote="copy", merge="max")]
+Low = Annotated[Any, Slot((), dtype=np.float64, merge="min")]
+High = Annotated[Any, Slot((), dtype=np.float64, merge="max")]
 
 REACH = 50.0  # scores beyond this are certain
 
@@ -177,9 +179,9 @@ class NagState(NamedTuple):
 
     w: Weights
     n: Sums
-    q: Sums
-    N: Total
-    Omega: Total
+    q: Largest
+    N: Number
+    Omega: Number
 
 
 class RealNagState(NamedTuple):
@@ -187,11 +189,11 @@ class RealNagState(NamedTuple):
 
     w: Weights
     n: Sums
-    q: Sums
-    N: Total
-    Omega: Total
-    low: Number
-    high: Number
+    q: Largest
+    N: Number
+    Omega: Number
+    low: Low
+    high: High
 
 
 @word

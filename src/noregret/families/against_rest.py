@@ -15,6 +15,7 @@ from ..core.bounds import Bound, Comparison
 from ..core.covariance import absorb, gather, included, inflate, least, margin
 from ..core.elementary import power
 from ..core.examples import Block, Weighted, importance
+from ..core.natural import gaussians
 from ..core.params import Choice, Derived, Fraction, Positive
 from ..core.rounds import Priced, price
 from ..core.state import Covariance, PerClass, Weights
@@ -32,6 +33,8 @@ class Timed(NamedTuple):
     mu: Weights
     Sigma: Covariance
     t: PerClass
+
+    fuse = gaussians
 
 
 class SopParams(NamedTuple):

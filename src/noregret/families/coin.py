@@ -17,7 +17,7 @@ from ..core.weights import null
 from ..parts.losses import steep
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
-from .adaptive import LABELS, Total, each, limit, take_in, touch, widen, within
+from .adaptive import LABELS, High, Largest, Low, each, limit, take_in, touch, widen, within
 
 LabelLoss = Annotated[Any, Choice(LABELS)]
 Figures = Annotated[Any, Slot(promote="copy")]
@@ -32,10 +32,10 @@ class CoinState(NamedTuple):
     theta: Signed
     G: Figures
     R: Figures
-    M: Figures
-    L: Figures
-    N: Total
-    Omega: Total
+    M: Largest
+    L: Largest
+    N: Number
+    Omega: Number
 
 
 class RealCoinState(NamedTuple):
@@ -44,12 +44,12 @@ class RealCoinState(NamedTuple):
     theta: Signed
     G: Figures
     R: Figures
-    M: Figures
-    L: Figures
-    N: Total
-    Omega: Total
-    low: Number
-    high: Number
+    M: Largest
+    L: Largest
+    N: Number
+    Omega: Number
+    low: Low
+    high: High
 
 
 limit.on(object, object, RealCoinState)(within)

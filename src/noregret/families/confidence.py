@@ -24,6 +24,7 @@ from ..core.bounds import Bound, Comparison
 from ..core.covariance import Dropped, Full, Herded, Inverse, absorb, least, margin
 from ..core.elementary import normal_quantile
 from ..core.examples import Pair, importance, required
+from ..core.natural import gaussians
 from ..core.params import Choice, Derived, Positive, Range
 from ..core.rounds import furthest, rival
 from ..core.state import Covariance, Weights
@@ -75,6 +76,8 @@ class State(NamedTuple):
 
     mu: Weights
     Sigma: Covariance
+
+    fuse = gaussians
 
 
 class ArowParams(NamedTuple):

@@ -151,6 +151,11 @@ def start(s, p):
     begin(p.projection, s.w)
 
 
+def rejoin(s, p, K):
+    """Go back into the region after models were joined."""
+    confine(p, s.w, True, Every(np.ones(len(s.w.u) // K), np.uintp(K)))
+
+
 UNBOUNDED = (SquaredHinge, Exponential, Square, SquaredEpsilonInsensitive)  # losses with slopes beyond 1
 
 
@@ -199,7 +204,7 @@ class OGD(Classifier):
 
     name = "ogd"
     cite = "zinkevich2003"
-    State, Params, step, start = State, Params, descend, start
+    State, Params, step, start, rejoin = State, Params, descend, start, rejoin
     share, shares = descend_softmax, is_log
     bound = Bound("Zinkevich 2003, theorem 1", "regret", ogd_bound)
 

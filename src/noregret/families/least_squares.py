@@ -21,6 +21,7 @@ from ..core.features import Features, stacked
 from ..core.inputs import Rows, refuse_not_finite, sample_weights, where_not_finite
 from ..core.learner import Progress, is_dicts
 from ..core.model import Model
+from ..core.natural import sums_of_squares
 from ..core.params import Optional, Positive, Share
 from ..core.rounds import EXAMPLES, UPDATES
 from ..core.state import MOST, Number, Slot
@@ -50,7 +51,7 @@ class State(NamedTuple):
     known: Annotated[Any, Slot(("feature",), dtype=np.uint8)]  # which features were ever seen; M is the identity for others
     size: Whole  # how many of them
     loss: Targets
-    n: Number  # examples, weighted and discounted
+    n: Annotated[Any, Slot((), dtype=np.float64, merge="sum")]  # examples, weighted and discounted
     age: Whole  # rounds that forgot
     top: Number  # no less than the trace of P over the known features
     rows: Annotated[Any, Slot(("row", "feature"), dtype=np.float64)]
@@ -62,6 +63,8 @@ class State(NamedTuple):
     h: Scratch
     u: Scratch
     f: Annotated[Any, Slot(("target",), dtype=np.float64, scratch=True)]
+
+    fuse = sums_of_squares
 
 
 class Params(NamedTuple):
@@ -350,7 +353,7 @@ class RLS(Regressor):
 
     Pitfalls: d^2 numbers are kept; a thousand features are fine, a hundred thousand are not. A row of zeros (without the constant
     feature) neither teaches nor forgets. While P has grown by 10^6, for want of examples in some direction, nothing is forgotten.
-    There is no merge.
+    Merging is exact; there is none with forgetting or a window.
 
     Numbers: P is kept by a square root, so that it stays symmetric and positive; a window learns its rows again now and then.
     Relative error of the worst weight after 10^7 rounds of 5 features: 2e-13, and 3e-12 where the condition of X'X is 10^6
@@ -372,7 +375,12 @@ class RLS(Regressor):
     State, Params, step, score_row, primal, sizes = State, Params, learn, first, first_row, sizes
     formerly: ClassVar[dict[str, str]] = {"target": "cell", "row": "slot"}
     without: ClassVar[tuple[str, ...]] = ("average",)
-    merges = "none"
+    merges = "exact"
+
+    @property
+    def merging(self) -> str:
+        """How two of these are merged: not at all where the order of the rows counts."""
+        return "none" if self.forgetting != 1.0 or self.window is not None else self.merges
 
     # ---- sizes, targets ----------------------------------------------------------------------------------------------------
     def new_model(self, rows: Rows | None, features: Features | None = None) -> Model:
@@ -396,7 +404,7 @@ class RLS(Regressor):
                 refuse_not_finite("y", at // Y.shape[1], at % Y.shape[1], found)
         columns, m = 1 if Y.ndim == 1 else Y.shape[1], self.held
         if m is not None and m.dims["target"] != columns:
-            raise ValueError(f"expected {m.dims['cell']} target(s) a row, as at first, got {columns}")
+            raise ValueError(f"expected {m.dims['target']} target(s) a row, as at first, got {columns}")
         return Y
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **given: Any) -> RLS:

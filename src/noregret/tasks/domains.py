@@ -70,13 +70,22 @@ class DomainModel(Model):
             self.domains.setdefault(v, len(self.domains))
         self.resize(**{"class": max(len(self.domains), 1)})
 
-    def unite(self, other: Self) -> dict[str, Any]:
-        """Make room for the features and domains of another model; return where its cells come to lie."""
-        places = super().unite(other)
-        if self.labels is not None and len(self.labels) > 2:
-            raise ValueError(f"cannot merge: all tasks share two labels, found {self.labels.values}")
-        self.meet(list(other.domains))
-        return {**places, "class": [self.domains[v] for v in other.domains]}
+    def fork(self) -> Self:
+        """Return a copy with arrays and tables of its own."""
+        m = super().fork()
+        m.domains = dict(m.domains)
+        return m
+
+    def unite(self, models: list[Self]) -> tuple[list[Self], list[dict[str, Any]]]:
+        """Make room for the features and domains of models; return them, and where their cells come to lie."""
+        labels = {v for m in models for v in (m.labels.values if m.labels else ())}
+        if len(labels) > 2:
+            raise ValueError(f"cannot merge: all tasks share two labels, found {list(labels)}")
+        models, places = super().unite(models)
+        for m in models[1:]:
+            self.meet(list(m.domains))
+        rows = [[self.domains[v] for v in m.domains] for m in models]
+        return models, [{**p, "class": r} for p, r in zip(places, rows, strict=True)]
 
     def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the scores from before each update."""

@@ -16,6 +16,7 @@ from ..parts import kinds
 from .feature_map import FeatureMap
 from .maps import MAPS, Map
 from .pull import pulled, tasks
+from .scale import Scale
 from .table import Mark, Table
 
 ROOM = 1 << 19  # numbers in the features of a piece: 4 MB, which caches hold
@@ -181,13 +182,19 @@ class Front:
         """Return a front with the same settings that has learned nothing."""
         return Front(None if self.table is None else self.table.fresh(), [m.fresh() for m in self.maps])
 
-    def merge(self, other: Front) -> np.ndarray | None:
-        """Take in what another front has learned; return the number here of each of its features, None where they are the same."""
+    def merge(self, other: Front, times: int = 1) -> np.ndarray | None:
+        """Take in what another front has learned; return the number here of each of its features, None where they are the same.
+
+        Below 0, `times` says how often to take statistics out again that all who were merged began with; names stay.
+        """
         if [type(m) for m in self.maps] != [type(m) for m in other.maps] or (self.table is None) != (other.table is None):
             raise ValueError(f"cannot merge fronts of different steps: {self!r} and {other!r}")
         numbers = None if self.table is None or other.table is None else self.table.merge(other.table)
         for mine, theirs in zip(self.maps, other.maps, strict=True):
-            mine.merge(theirs, numbers)  # type: ignore[arg-type]
+            if times > 0:
+                mine.merge(theirs, numbers)  # type: ignore[arg-type]
+            elif isinstance(mine, Scale) and isinstance(theirs, Scale):
+                mine.less(theirs, -times, numbers)
             numbers = None if isinstance(mine, FeatureMap) else numbers
         self.width = other.width if self.width is None else self.width
         return numbers

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from ..core import inputs
-from ..core.base import as_value, not_learned
+from ..core.base import not_learned
 from ..core.batch import Batch
 from ..core.inputs import Rows
 from ..core.labels import Coded
 from ..core.learner import Learner, Progress
-from ..core.learner_file import restored
+from ..core.learner_file import as_value, restored
+from ..core.merging import aligned, joined
 from ..core.model_file import Saved
 from ..core.params import same_value
+from ..core.state import settle, tmap
 from ..core.values import Tensors, encode_own
 from ..tasks.classes import widest
 from ..tasks.classification import Classifier
@@ -323,18 +325,35 @@ class Pipeline(Saved):
 
     def merge(self, other: Pipeline) -> Self:
         """Take in what another pipeline of the same steps has learned: features are united by name, statistics are added."""
-        mine, others = ([(type(s), plain(s.get_params())) for s in p.steps] for p in (self, other))
-        if not same_value(mine, others):
-            raise ValueError(f"cannot merge pipelines of different steps or settings: {self!r} and {other!r}")
-        front, theirs = copy.deepcopy(self.front), copy.deepcopy(other.learner)
-        if front.table is None and other.front.table is not None:
-            front.table = other.front.table.fresh()
-        numbers = front.merge(other.front)
-        if numbers is not None and theirs.started:
-            renumber(theirs.model, numbers, front.table.width if front.table is not None else 0)
-        self.learner.merge(theirs)
+        front, learner = self._united(None, [self, other], 1.0)
+        if learner.started:
+            self.learner.model = learner.model
         self._front = front
         return self
+
+    def joined(self, parts: Sequence[Pipeline], length: float | str = 1.0) -> Pipeline:
+        """Return what copies of this pipeline, each of which has learned on, come to together; none of them changes.
+
+        `length` is that of the learner's `joined`. Statistics and names are those of all rows, each counted once.
+        """
+        front, learner = self._united(self, parts, length)
+        made = type(self)([*(s.fresh() for s in self.steps[:-1]), learner])
+        made._front = front
+        return made
+
+    @staticmethod
+    def _united(base: Pipeline | None, parts: Sequence[Pipeline], length: float | str) -> tuple[Front, Any]:
+        """Return the front and the learner that pipelines come to."""
+        everyone = [*parts, *([] if base is None else [base])]
+        for other in everyone[1:]:
+            steps = [[(type(s), plain(s.get_params())) for s in model.steps] for model in (everyone[0], other)]
+            if not same_value(*steps):
+                raise ValueError(f"cannot merge pipelines of different steps or settings: {everyone[0]!r} and {other!r}")
+        front = copy.deepcopy(everyone[0].front)
+        numbers = [None, *(front.merge(other.front, -len(parts) + 1 if other is base else 1) for other in everyone[1:])]
+        width = 0 if front.table is None else front.table.width
+        learners = [renumbered(model.learner, at, width) for model, at in zip(everyone, numbers, strict=True)]
+        return front, joined(None if base is None else learners[-1], learners[: len(parts)], length)
 
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return everything as JSON values and arrays: what the learner says, and the front beside it."""
@@ -442,15 +461,21 @@ def shuffled(rows: Rows, y: Any, c: np.ndarray | None, order: np.ndarray) -> tup
     return rows.take(order), y, None if c is None else c[order]
 
 
-def renumber(m: Any, numbers: np.ndarray, width: int) -> None:
-    """Move the features of a model to other numbers."""
-    from ..core.merging import aligned
-    from ..core.state import settle, tmap
-
+def renumbered(learner: Learner, numbers: np.ndarray | None, width: int) -> Learner:
+    """Return a learner whose features have other numbers: itself where they stay."""
+    m = learner.held
+    if m is None or numbers is None or np.array_equal(numbers, np.arange(len(numbers))):
+        return learner
+    learner, m = copy.copy(learner), m.fork()
     settle(m.state)
-    bias = int(m.features.bias)
+    bias, old = int(m.features.bias), m.dims
     places = np.concatenate([np.arange(bias), numbers[: m.features.count] + bias])
+    was = m.state
     m.features.count = max(width, m.features.count)
     m.widen()
-    m.state = tmap(lambda slot, x: x if slot.scratch else aligned(slot, x, m.dims, m.dims, {"feature": places}), m.spec, m.state)
+    m.state = tmap(
+        lambda slot, x, mine: mine if slot.scratch else aligned(slot, x, m.dims, old, {"feature": places}), m.spec, was, m.state
+    )
     m.refresh()
+    learner.model = m
+    return learner

@@ -179,6 +179,26 @@ class Scale(Step):
         """Take in the statistics of another (Chan, Golub, LeVeque 1979); `numbers` say where its features are here."""
         if self.get_params() != other.get_params():
             raise ValueError(f"cannot merge scalers with different settings: {self!r} and {other!r}")
+        a, b = self._beside(other, numbers)
+        n = a[COUNT] + b[COUNT]
+        share = b[COUNT] / np.maximum(n, 1.0)
+        apart = b[MEAN] - a[MEAN]
+        mean = np.where(a[COUNT] == 0.0, b[MEAN], a[MEAN] + apart * share)
+        self._stats = np.array([n, mean, a[SQUARES] + b[SQUARES] + apart * apart * a[COUNT] * share])
+        self._width = other._width if self._width is None else self._width
+
+    def less(self, other: Scale, times: int, numbers: np.ndarray | None = None) -> None:
+        """Take the statistics of another out again, so many times: those that all who were merged began with."""
+        a, b = self._beside(other, numbers)
+        n = a[COUNT] - times * b[COUNT]
+        left = np.maximum(n, 1.0)
+        apart = np.where(b[COUNT] > 0.0, b[MEAN] - a[MEAN], 0.0)
+        shift = -times * b[COUNT] * apart / left
+        squares = a[SQUARES] - times * (b[SQUARES] + b[COUNT] * apart * apart) - left * shift * shift
+        self._stats = np.where(n > 0.0, [n, a[MEAN] + shift, np.maximum(squares, 0.0)], 0.0)
+
+    def _beside(self, other: Scale, numbers: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return both statistics, feature by feature."""
         theirs = other._stats
         if numbers is not None:
             theirs = np.zeros((3, int(numbers.max(initial=-1)) + 1))
@@ -186,12 +206,7 @@ class Scale(Step):
             theirs[:, numbers[:known]] = other._stats[:, :known]
         size = max(theirs.shape[1], self._stats.shape[1])
         a, b = (np.pad(s, ((0, 0), (0, size - s.shape[1]))) for s in (self._stats, theirs))
-        n = a[COUNT] + b[COUNT]
-        share = b[COUNT] / np.maximum(n, 1.0)
-        apart = b[MEAN] - a[MEAN]
-        mean = np.where(a[COUNT] == 0.0, b[MEAN], a[MEAN] + apart * share)
-        self._stats = np.array([n, mean, a[SQUARES] + b[SQUARES] + apart * apart * a[COUNT] * share])
-        self._width = other._width if self._width is None else self._width
+        return a, b
 
     def state(self) -> dict[str, np.ndarray]:
         """Return what was learned, as arrays: the features met, and their statistics. Spare room is left out."""
