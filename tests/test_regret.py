@@ -11,8 +11,8 @@ from scipy.sparse import csr_matrix
 import noregret as nr
 from noregret.core import bounds, engine, inputs
 from noregret.core.params import resolve
-from noregret.evaluation.regret import Want, default_radius, hindsight, loss_of, radius_of, report, want_of
-from noregret.evaluation.sample import Sample
+from noregret.evaluation.comparator.regret import Want, default_radius, hindsight, loss_of, radius_of, report, want_of
+from noregret.evaluation.comparator.row_sample import Sample
 
 P = np.array([[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1], [0, 1, 0.5]], float)
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0])

@@ -46,7 +46,7 @@ _NAMES = {
     "families.splitting": ("FOBOS FOBOSRegressor Rounding RoundingRegressor TruncatedGradient TruncatedGradientRegressor"),
     "core.learner": "Learner NotLearnedError",
     "core.model_file": "ModelFileError load",
-    "evaluation.batch": "batch",
+    "evaluation.comparator.batch_model": "batch",
     "evaluation.report": "Report",
     "evaluation.study": "compare evaluate sweep",
     "evaluation.training": "train",

@@ -24,11 +24,11 @@ from ..streams.stream import Stream, cut
 from ..tasks.classification import answers, halves
 from ..tasks.sampling import SelectiveSampler
 from ..transforms.front import Front
+from .comparator.regret import loss_of, pool_report
 from .drift import detector
 from .figures import ClassFigures, RealFigures
 from .naming import spelled
 from .novelty import NoveltyFigures, marks
-from .regret import loss_of, pool_report
 from .selection import Selection
 
 ACTIONS = ("none", "reset", "reset-rate")

@@ -18,10 +18,10 @@ from ..core.rounds import SEEN
 from ..streams.stream import Stream, cut, taken
 from ..tasks.classification import Classifier
 from ..transforms.front import Front
+from .comparator.regret import loss_of
 from .figures import ClassFigures, RealFigures
 from .novelty import NoveltyFigures
 from .passes import Pass, Watch, counting, held, run_pass
-from .regret import loss_of
 from .run import Run, suited
 
 KEPT = 1 << 28  # bytes of rows that are kept for a second pass instead of being read again

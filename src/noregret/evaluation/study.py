@@ -17,11 +17,11 @@ from ..text import plural
 from ..transforms.pipeline import Pipeline
 from ..transforms.table import Table
 from . import splits
-from .comparator import NORMS
+from .comparator.regret import hindsight, want_of
+from .comparator.regret import report as regret_report
+from .comparator.solver import NORMS
 from .naming import distinct, made, spelled, titled
 from .passes import Pass, Watch, parts, run_pass
-from .regret import hindsight, want_of
-from .regret import report as regret_report
 from .report import Report
 from .run import Run, Settings, draw_alike, suited, whole
 from .sharing import check_scales, opening, opening_of, own_front, shared_steps

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.bounds import Comparison, Running, scores
-from ..core.learner import Learner
-from ..core.params import resolve
-from ..parts.losses import CLASSIFICATION, REGRESSION
-from ..parts.projections import L1Ball, L2Ball
-from .comparator import Best, Problem, Watch, best_of_many, losses
-from .sample import KEPT, Passes, Sample, sampled
-from .smooth import REAL
+from ...core.bounds import Comparison, Running, scores
+from ...core.learner import Learner
+from ...core.params import resolve
+from ...parts.losses import CLASSIFICATION, REGRESSION
+from ...parts.projections import L1Ball, L2Ball
+from .row_sample import KEPT, Passes, Sample, sampled
+from .smoothed_losses import REAL
+from .solver import Best, Problem, Watch, best_of_many, losses
 
 SCORE = 20.0  # scores (over the size of y) that the default ball reaches on a typical row
 
