@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.evaluation.comparator import solver
 from noregret.core import engine
 from noregret.core.batch import Batch, Reader
+from noregret.evaluation.comparator import solver
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ import noregret as nr
 from noregret import families
 from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
-from noregret.evaluation.drift import DETECTORS
+from noregret.evaluation.measures.drift import DETECTORS
 from noregret.evaluation.report import KEYS
 from noregret.evaluation.run import ACTIONS
 from noregret.registry import by_name

@@ -751,7 +751,7 @@ def test_features_in_use_are_told():
 
 
 def test_stability_of_choices():
-    from noregret.evaluation.selection import stability
+    from noregret.evaluation.measures.features_in_use import stability
 
     assert stability([{1, 2}, {1, 2}]) == 1.0
     assert stability([{1}, {2}]) == 0.0

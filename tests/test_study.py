@@ -9,7 +9,7 @@ from scipy.stats import ttest_rel
 
 import noregret as nr
 from noregret.core import engine
-from noregret.evaluation.drift import detector
+from noregret.evaluation.measures.drift import detector
 from noregret.evaluation.run import Run, Settings
 from noregret.evaluation.study import compare, evaluate, made, sweep, titled
 

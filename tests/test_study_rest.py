@@ -7,7 +7,7 @@ import pytest
 from sklearn import metrics
 
 import noregret as nr
-from noregret.evaluation.drift import detector
+from noregret.evaluation.measures.drift import detector
 from noregret.evaluation.study import compare, evaluate, sweep
 from noregret.streams.synthetic import from_url
 

@@ -144,7 +144,7 @@ def weights(learner: Any, front: Any, m: Any, top: int) -> dict[str, Any]:
     intercept = np.ravel(getattr(learner, "intercept_", 0.0))
     surety = getattr(learner, "confidence_of_weights", None)
     sure = None if surety is None else np.atleast_2d(surety())
-    from ..evaluation.selection import naming
+    from ..evaluation.measures.features_in_use import naming
 
     names = naming(front, m)
     found = []

@@ -25,11 +25,11 @@ from ..tasks.classification import answers, halves
 from ..tasks.sampling import SelectiveSampler
 from ..transforms.front import Front
 from .comparator.regret import loss_of, pool_report
-from .drift import detector
-from .figures import ClassFigures, RealFigures
+from .measures.drift import detector
+from .measures.features_in_use import Selection
+from .measures.figures import ClassFigures, RealFigures
+from .measures.novelty import NoveltyFigures, marks
 from .naming import spelled
-from .novelty import NoveltyFigures, marks
-from .selection import Selection
 
 ACTIONS = ("none", "reset", "reset-rate")
 UPWARD = {"adwin": {"side": "up"}}  # that the loss falls is learning, not drift

@@ -19,8 +19,8 @@ from ..streams.stream import Stream, cut, taken
 from ..tasks.classification import Classifier
 from ..transforms.front import Front
 from .comparator.regret import loss_of
-from .figures import ClassFigures, RealFigures
-from .novelty import NoveltyFigures
+from .measures.figures import ClassFigures, RealFigures
+from .measures.novelty import NoveltyFigures
 from .passes import Pass, Watch, counting, held, run_pass
 from .run import Run, suited
 

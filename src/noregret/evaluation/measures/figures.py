@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ..core.labels import ordered
-from .ranking import Ranking
+from ...core.labels import ordered
+from .auc import Ranking
 
 TABLE_CLASSES = 256  # with more the confusion table is not kept; its margins are
 RANKED_CLASSES = 20  # with more there is no AUC

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.hashing import hash_name
-from ..core.learner import Learner
+from ...core.hashing import hash_name
+from ...core.learner import Learner
 
 
 class Selection:
