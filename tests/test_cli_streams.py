@@ -445,7 +445,7 @@ def test_the_search_for_the_best_model_is_told_in_a_pipe(monkeypatch, capsys):
 
 
 def test_a_file_that_cannot_be_written_does_not_cost_the_report(here, monkeypatch):
-    monkeypatch.setattr("noregret.evaluation.report.Report.to_html", refuse_to_write)
+    monkeypatch.setattr("noregret.evaluation.report.report.Report.to_html", refuse_to_write)
     done = run("evaluate", LINEAR, "-m", "pa1", "--no-regret", "--csv", "figures.csv", "--html", "x.html", code=1)
     assert "hinge loss" in done.stdout
     assert "cannot write x.html: No space left on device" in done.stderr

@@ -20,7 +20,7 @@ from noregret import families
 from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
 from noregret.evaluation.measures.drift import DETECTORS
-from noregret.evaluation.report import KEYS
+from noregret.evaluation.report.report import KEYS
 from noregret.evaluation.run import ACTIONS
 from noregret.registry import by_name
 from noregret.streams.stream import SUFFIXES

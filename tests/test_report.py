@@ -12,8 +12,8 @@ import sys
 import numpy as np
 import pytest
 
-from noregret.evaluation import page, summary
-from noregret.evaluation.report import KEYS, Report, plain
+from noregret.evaluation.report import page, summary
+from noregret.evaluation.report.report import KEYS, Report, plain
 
 POINTS = [10, 100, 1000]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"q\" 'q' $x$ \x1b[31m"
@@ -413,7 +413,7 @@ def test_the_page_says_what_the_report_says():
 
 def test_a_bound_that_does_not_hold_to_the_end_is_not_drawn():
     report = Report("evaluate", DATA, [a_classifier(regret=a_regret(bound=None, bound_measures=None, bound_why="its margin is 0"))])
-    from noregret.evaluation import plots
+    from noregret.evaluation.report import plots
 
     assert "No theorem bounds it here: its margin is 0." in report.to_html()
     assert json.loads(Outline(report.to_html()).scripts[0])["learners"][0]["regret"]["bound"] is None
@@ -493,11 +493,11 @@ def test_without_matplotlib_the_error_says_how_to_get_it(tmp_path, monkeypatch):
 def test_reports_are_light_and_leave_the_backend_alone():
     code = """
 import sys
-from noregret.evaluation.report import Report
+from noregret.evaluation.report.report import Report
 r = Report("evaluate", {}, [{"model": "pa", "curve": {"examples": [1, 2], "error": [1.0, 0.5]}}])
 str(r), r.to_html()
 assert not {"matplotlib", "numba", "scipy", "sklearn"} & set(sys.modules)
-from noregret.evaluation import plots
+from noregret.evaluation.report import plots
 assert plots.draw(r, "error", "png")
 assert "matplotlib.pyplot" not in sys.modules
 """

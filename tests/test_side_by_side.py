@@ -12,7 +12,7 @@ from noregret.cli.compare import split
 from noregret.core import engine
 from noregret.evaluation import run as run_module
 from noregret.evaluation.naming import made, map_of, spelled, titled
-from noregret.evaluation.summary import swept
+from noregret.evaluation.report.summary import swept
 from noregret.evaluation.training import answer
 
 OWN = {

@@ -717,7 +717,7 @@ def command(*args):
 
 
 def test_a_grid_of_penalties_draws_error_against_size(tmp_path):
-    from noregret.evaluation import summary
+    from noregret.evaluation.report import summary
 
     page, plot = tmp_path / "r.html", tmp_path / "p.svg"
     done = command("sweep", RELEVANT, "-m", "rda", "--lambda-grid", "5", "--no-regret", "--html", str(page), "--plot", str(plot))

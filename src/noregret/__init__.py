@@ -47,7 +47,7 @@ _NAMES = {
     "core.learner": "Learner NotLearnedError",
     "core.model_file": "ModelFileError load",
     "evaluation.comparator.batch_model": "batch",
-    "evaluation.report": "Report",
+    "evaluation.report.report": "Report",
     "evaluation.study": "compare evaluate sweep",
     "evaluation.training": "train",
     "parts.budgets": "Merge ProjectRemoved Projection RemoveOldest RemoveRandom RemoveRedundant RemoveSmallest Replace "

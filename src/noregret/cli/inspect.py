@@ -40,7 +40,7 @@ def command(file: str, top: int, everything: bool, as_json: bool) -> None:
 
     found = facts(load(file), file, top)
     if as_json:
-        from ..evaluation.report import plain
+        from ..evaluation.report.report import plain
 
         click.echo(json.dumps(plain(found), indent=2))
     else:

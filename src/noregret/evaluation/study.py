@@ -22,10 +22,10 @@ from .comparator.regret import report as regret_report
 from .comparator.solver import NORMS
 from .naming import distinct, made, spelled, titled
 from .passes import Pass, Watch, parts, run_pass
-from .report import Report
+from .report.report import Report
+from .report.summary import known_figure
 from .run import Run, Settings, draw_alike, suited, whole
 from .sharing import check_scales, opening, opening_of, own_front, shared_steps
-from .summary import known_figure
 
 DOZEN = {
     "classification": (

@@ -15,8 +15,8 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__
-from ..text import amount, percent, plural, size
+from ... import __version__
+from ...text import amount, percent, plural, size
 from . import palette, summary
 from .summary import Learner, words
 

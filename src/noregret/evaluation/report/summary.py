@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..text import amount, duration, encodable, meant, percent, plural, printable, shortened, size, table
+from ...text import amount, duration, encodable, meant, percent, plural, printable, shortened, size, table
 
 if TYPE_CHECKING:
     from .report import Report

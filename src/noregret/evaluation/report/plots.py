@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..text import amount
+from ...text import amount
 from . import summary
 from .palette import DASHES, LIGHT, LIGHT_PAPER
 from .summary import Learner, words
