@@ -10,10 +10,10 @@ import noregret as nr
 from noregret.cli import main
 from noregret.cli.compare import split
 from noregret.core import engine
-from noregret.evaluation import run as run_module
-from noregret.evaluation.naming import made, map_of, spelled, titled
 from noregret.evaluation.report.summary import swept
+from noregret.evaluation.runs import run as run_module
 from noregret.evaluation.training import answer
+from noregret.transforms.spelling import made, map_of, spelled, titled
 
 OWN = {
     "scale": lambda: [nr.Scale()],

@@ -8,7 +8,7 @@ from sklearn import metrics
 
 import noregret as nr
 from noregret.evaluation.measures.drift import detector
-from noregret.evaluation.study import compare, evaluate, sweep
+from noregret.evaluation.runs.study import compare, evaluate, sweep
 from noregret.streams.synthetic import from_url
 
 URL = "synthetic:linear?n=1500&d=8&noise=0.1&seed=3"

@@ -48,7 +48,7 @@ _NAMES = {
     "core.model_file": "ModelFileError load",
     "evaluation.comparator.batch_model": "batch",
     "evaluation.report.report": "Report",
-    "evaluation.study": "compare evaluate sweep",
+    "evaluation.runs.study": "compare evaluate sweep",
     "evaluation.training": "train",
     "parts.budgets": "Merge ProjectRemoved Projection RemoveOldest RemoveRandom RemoveRedundant RemoveSmallest Replace "
     "ReplaceNearest Shrink Stop",

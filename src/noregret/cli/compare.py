@@ -62,7 +62,7 @@ def command(source: tuple[str, ...], models: tuple[str, ...], quiet: bool, **opt
     noregret compare mail.svm -m 'pa1,pa1:kernel=rbf(0.1),random_fourier(200,rbf(0.1))>pa1'
     noregret compare mail.svm -m pa1,pa2 --permutations 20
     """  # noqa: D301  click reads the mark
-    from ..evaluation.study import compare
+    from ..evaluation.runs.study import compare
 
     check_files(options)
     chosen = [learners.from_spec(spec) for spec in split(models)] or None
@@ -74,7 +74,7 @@ def command(source: tuple[str, ...], models: tuple[str, ...], quiet: bool, **opt
 
 def split(given: Sequence[str]) -> list[str]:
     """Return the learners named, each with its settings: a part such as average=true belongs to the one before it."""
-    from ..evaluation.naming import parted
+    from ..transforms.spelling import parted
 
     found: list[str] = []
     for text in given:

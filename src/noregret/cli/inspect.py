@@ -50,7 +50,7 @@ def command(file: str, top: int, everything: bool, as_json: bool) -> None:
 # ---- what is known ---------------------------------------------------------------------------------------------------
 def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     """Return everything about a model."""
-    from ..evaluation.run import sizes
+    from ..evaluation.runs.run import sizes
 
     learner, front = getattr(model, "learner", model), getattr(model, "front", None)
     m = learner.__dict__.get("_m")

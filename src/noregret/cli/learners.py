@@ -175,7 +175,7 @@ def learner(spec: str, given: Mapping[str, Any]) -> Any:
 
 def from_spec(spec: str) -> Any:
     """Return the learner of "name:C=0.1,average=true", or a pipeline where steps stand before a >."""
-    from ..evaluation.naming import made
+    from ..transforms.spelling import made
 
     class_of(spec)
     try:

@@ -132,7 +132,7 @@ class Tally:
 
     def add(self, said: Any) -> None:
         """Count some answers."""
-        from ..evaluation.run import suited
+        from ..evaluation.runs.run import suited
 
         self.rows += len(said.y)
         rejected = sum(v is None for v in said.y.tolist())

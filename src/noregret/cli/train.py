@@ -151,7 +151,7 @@ def same_learner(found: Any, chosen: Any, given: Mapping[str, Any], path: str) -
 
 def same_steps(found: Any, chosen: Any, path: str) -> None:
     """Refuse to go on behind other maps of rows; those of the options of the source come before them."""
-    from ..evaluation.naming import spelled
+    from ..transforms.spelling import spelled
 
     wanted, have = ([spelled(m) for m in model.front.maps] if hasattr(model, "front") else [] for model in (chosen, found))
     if wanted != have[len(have) - len(wanted) :]:

@@ -18,10 +18,10 @@ from ..core.model_file import load
 from ..streams.stream import Stream, cut, stream, taken
 from ..tasks.classification import Classifier
 from ..transforms.pipeline import Pipeline
-from .naming import made
-from .run import suited
-from .sharing import opening
-from .study import started, with_task
+from ..transforms.spelling import made
+from .runs.run import suited
+from .runs.sharing import opening
+from .runs.study import started, with_task
 
 Model = Learner | Pipeline
 Watch = Callable[[int, Stream, Model], None]

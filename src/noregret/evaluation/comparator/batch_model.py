@@ -13,8 +13,8 @@ from ...core.inputs import Rows
 from ...core.labels import Coded, Labels
 from ...streams.stream import Stream, cut, known_options, stream
 from ...text import amount, plural
-from ..passes import counting
-from ..splits import codes_of
+from ..runs.passes import counting
+from ..runs.splits import codes_of
 from .row_sample import KEPT, Chunk, Sample
 from .smoothed_losses import REAL
 from .solver import Problem, Watch, best_of_many, refuse

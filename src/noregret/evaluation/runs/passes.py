@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core import engine
-from ..core.batch import Batch
-from ..core.inputs import Rows
-from ..core.labels import Coded
-from ..streams.stream import Stream, cut, taken
+from ...core import engine
+from ...core.batch import Batch
+from ...core.inputs import Rows
+from ...core.labels import Coded
+from ...streams.stream import Stream, cut, taken
 from .run import Run
 
 RATIO = 1.2  # between neighbouring points of a curve

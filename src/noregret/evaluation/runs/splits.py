@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batch import Batch
-from ..core.features import Features
-from ..core.inputs import Rows
-from ..core.labels import Coded, Labels
-from ..core.learner import Learner
-from ..core.rounds import SEEN
-from ..streams.stream import Stream, cut, taken
-from ..tasks.classification import Classifier
-from ..transforms.front import Front
-from .comparator.regret import loss_of
-from .measures.figures import ClassFigures, RealFigures
-from .measures.novelty import NoveltyFigures
+from ...core.batch import Batch
+from ...core.features import Features
+from ...core.inputs import Rows
+from ...core.labels import Coded, Labels
+from ...core.learner import Learner
+from ...core.rounds import SEEN
+from ...streams.stream import Stream, cut, taken
+from ...tasks.classification import Classifier
+from ...transforms.front import Front
+from ..comparator.regret import loss_of
+from ..measures.figures import ClassFigures, RealFigures
+from ..measures.novelty import NoveltyFigures
 from .passes import Pass, Watch, counting, held, run_pass
 from .run import Run, suited
 

@@ -12,24 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batch import Batch
-from ..core.expansion import Expansion
-from ..core.features import Features
-from ..core.labels import Coded, Labels
-from ..core.learner import Learner, Progress
-from ..core.model import Model
-from ..core.rounds import SEEN, TIE
-from ..core.votes import Voted
-from ..streams.stream import Stream, cut
-from ..tasks.classification import answers, halves
-from ..tasks.sampling import SelectiveSampler
-from ..transforms.front import Front
-from .comparator.regret import loss_of, pool_report
-from .measures.drift import detector
-from .measures.features_in_use import Selection
-from .measures.figures import ClassFigures, RealFigures
-from .measures.novelty import NoveltyFigures, marks
-from .naming import spelled
+from ...core.batch import Batch
+from ...core.expansion import Expansion
+from ...core.features import Features
+from ...core.labels import Coded, Labels
+from ...core.learner import Learner, Progress
+from ...core.model import Model
+from ...core.rounds import SEEN, TIE
+from ...core.votes import Voted
+from ...streams.stream import Stream, cut
+from ...tasks.classification import answers, halves
+from ...tasks.sampling import SelectiveSampler
+from ...transforms.front import Front
+from ...transforms.spelling import spelled
+from ..comparator.regret import loss_of, pool_report
+from ..measures.drift import detector
+from ..measures.features_in_use import Selection
+from ..measures.figures import ClassFigures, RealFigures
+from ..measures.novelty import NoveltyFigures, marks
 
 ACTIONS = ("none", "reset", "reset-rate")
 UPWARD = {"adwin": {"side": "up"}}  # that the loss falls is learning, not drift

@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from ..core.inputs import Rows
-from ..core.labels import Coded, Labels
-from ..core.learner import Learner
-from ..registry import learner as by_name
-from ..streams.stream import Stream, known_options, stream
-from ..text import plural
-from ..transforms.pipeline import Pipeline
-from ..transforms.table import Table
+from ...core.inputs import Rows
+from ...core.labels import Coded, Labels
+from ...core.learner import Learner
+from ...registry import learner as by_name
+from ...streams.stream import Stream, known_options, stream
+from ...text import plural
+from ...transforms.pipeline import Pipeline
+from ...transforms.spelling import distinct, made, spelled, titled
+from ...transforms.table import Table
+from ..comparator.regret import hindsight, want_of
+from ..comparator.regret import report as regret_report
+from ..comparator.solver import NORMS
+from ..report.report import Report
+from ..report.summary import known_figure
 from . import splits
-from .comparator.regret import hindsight, want_of
-from .comparator.regret import report as regret_report
-from .comparator.solver import NORMS
-from .naming import distinct, made, spelled, titled
 from .passes import Pass, Watch, parts, run_pass
-from .report.report import Report
-from .report.summary import known_figure
 from .run import Run, Settings, draw_alike, suited, whole
 from .sharing import check_scales, opening, opening_of, own_front, shared_steps
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
-from ..core.learner import Learner
-from ..streams.stream import Stream
-from ..transforms.feature_map import FeatureMap
-from ..transforms.front import Front
-from ..transforms.pipeline import Pipeline
-from ..transforms.scale import Scale
-from ..transforms.table import Table
+from ...core.learner import Learner
+from ...streams.stream import Stream
+from ...transforms.feature_map import FeatureMap
+from ...transforms.front import Front
+from ...transforms.pipeline import Pipeline
+from ...transforms.scale import Scale
+from ...transforms.table import Table
 
 Model = Learner | Pipeline
 
