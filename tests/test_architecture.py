@@ -18,6 +18,7 @@ ORDER = [  # each may import what stands before it
     "registry",
     "transforms",
     "streams",
+    "training",
     "evaluation",
     "checks",
     "river",
@@ -54,6 +55,7 @@ CORE = [
     "model_file",
     "merging",
     "supports",
+    "inner",
     "learner",
 ]
 

@@ -33,7 +33,7 @@ MODULES = [
     "noregret",
     "noregret.checks",
     "noregret.evaluation.runs.study",
-    "noregret.evaluation.training",
+    "noregret.training.job",
     "noregret.streams.stream",
     "noregret.transforms.nystroem",
     "noregret.transforms.pipeline",

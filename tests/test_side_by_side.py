@@ -12,7 +12,7 @@ from noregret.cli.compare import split
 from noregret.core import engine
 from noregret.evaluation.report.summary import swept
 from noregret.evaluation.runs import run as run_module
-from noregret.evaluation.training import answer
+from noregret.training.answering import answer
 from noregret.transforms.spelling import made, map_of, spelled, titled
 
 OWN = {

@@ -49,7 +49,7 @@ _NAMES = {
     "evaluation.comparator.batch_model": "batch",
     "evaluation.report.report": "Report",
     "evaluation.runs.study": "compare evaluate sweep",
-    "evaluation.training": "train",
+    "training.job": "train",
     "parts.budgets": "Merge ProjectRemoved Projection RemoveOldest RemoveRandom RemoveRedundant RemoveSmallest Replace "
     "ReplaceNearest Shrink Stop",
     "parts.kernels": "Cauchy Laplacian Linear Polynomial RBF Sigmoid",

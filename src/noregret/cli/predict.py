@@ -61,8 +61,9 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     noregret predict new.csv --model-file spam.nr --id key --scores --as csv
     """  # noqa: D301  click reads the mark
     from ..core.model_file import load
-    from ..evaluation.training import answer, options_for
     from ..streams.stream import stream
+    from ..training.answering import answer
+    from ..training.opening import options_for
 
     model = load(model_file)
     opened = stream(source_of(source), **options_for(model, columns(model, reading(options))))
@@ -132,7 +133,7 @@ class Tally:
 
     def add(self, said: Any) -> None:
         """Count some answers."""
-        from ..evaluation.runs.run import suited
+        from ..training.by_task import suited
 
         self.rows += len(said.y)
         rejected = sum(v is None for v in said.y.tolist())

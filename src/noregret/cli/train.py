@@ -74,7 +74,7 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     noregret train mail.svm --model 'random_fourier(200,rbf(0.1))>pa1' --save spam.nr
     noregret train mail.svm --save spam.nr --resume
     """  # noqa: D301  click reads the mark
-    from ..evaluation.training import train
+    from ..training.job import train
 
     given = learners.settings(options)
     chosen = None if model is None else learners.learner(model, given)

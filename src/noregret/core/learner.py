@@ -16,6 +16,7 @@ from . import inputs, model_file
 from .basis import kernelizable
 from .expansion import Expansion
 from .features import Anything, Columns, Features, Hashed, Names
+from .inner import Inner
 from .inputs import Rows
 from .labels import Labels
 from .model import Model
@@ -55,7 +56,7 @@ def not_learned(learner: Learner) -> Exception:
     return kind(f"This {type(learner).__name__} has learned nothing yet: call 'fit', 'partial_fit' or 'learn_one' first.")
 
 
-class Learner(Supports):
+class Learner(Inner, Supports):
     """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
@@ -297,9 +298,7 @@ class Learner(Supports):
 
     def _score_rows(self, rows: Rows) -> np.ndarray:
         """Return the scores of checked rows, one per class in order of codes."""
-        m = self._model()
-        m.features.check(rows, type(self).__name__)
-        return m.score(self._place(m, rows, grow=False))
+        return self.scores_by(self._model(), rows)
 
     def _keep(self, m: Model) -> None:
         """Keep a new model once it has learned something (rows of weight 0 alone leave none)."""

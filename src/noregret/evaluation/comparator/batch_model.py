@@ -10,11 +10,9 @@ import numpy as np
 
 from ...core.batch import Batch
 from ...core.inputs import Rows
-from ...core.labels import Coded, Labels
-from ...streams.stream import Stream, cut, known_options, stream
+from ...core.labels import Coded, Labels, codes_of
+from ...streams.stream import Stream, counting, cut, known_options, stream
 from ...text import amount, plural
-from ..runs.passes import counting
-from ..runs.splits import codes_of
 from .row_sample import KEPT, Chunk, Sample
 from .smoothed_losses import REAL
 from .solver import Problem, Watch, best_of_many, refuse

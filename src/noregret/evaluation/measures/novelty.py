@@ -9,8 +9,6 @@ import numpy as np
 
 from .figures import ClassFigures, Recent, Told, ratio, total
 
-MARKS = {-1, 0, 1}
-
 
 class NoveltyFigures:
     """What a learner of the normal costs: its loss `outside`, max(0, -f), and how often it answers that a row is an outlier.
@@ -72,13 +70,3 @@ class NoveltyFigures:
         rest = self.answers.to_dict([0 if 0 in self.values else -1, 1])
         metrics = {k: v for k, v in rest["metrics"].items() if k not in ("log_loss", "f1_macro")}
         return {**rest, **found, "metrics": metrics | said}
-
-
-def marks(y: Any, name: str) -> np.ndarray:
-    """Return the labels of a one-class learner; refuse those that do not say which rows are normal."""
-    values = y.values if hasattr(y, "codes") else np.unique(y).tolist()
-    if strange := [v for v in values if v not in MARKS]:
-        raise ValueError(
-            f"{name} learns what is normal: labels are 1 for a normal row and -1 or 0 for an outlier, found {strange[0]!r}"
-        )
-    return (y.array() if hasattr(y, "codes") else y).astype(np.int64)

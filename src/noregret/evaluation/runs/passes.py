@@ -15,7 +15,7 @@ from ...core import engine
 from ...core.batch import Batch
 from ...core.inputs import Rows
 from ...core.labels import Coded
-from ...streams.stream import Stream, cut, taken
+from ...streams.stream import Stream, counting, cut
 from .run import Run
 
 RATIO = 1.2  # between neighbouring points of a curve
@@ -46,11 +46,6 @@ def parts(stream: Stream, limit: int | None = None) -> Iterator[tuple[Batch, boo
             if done == limit:
                 return
             a = b
-
-
-def counting(batch: Batch) -> Batch:
-    """Return the rows that count: those of weight 0 are no examples."""
-    return batch if batch.c is None or batch.c.all() else taken(batch, np.flatnonzero(batch.c))
 
 
 class Pass:

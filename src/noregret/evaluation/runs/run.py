@@ -23,13 +23,14 @@ from ...core.votes import Voted
 from ...streams.stream import Stream, cut
 from ...tasks.classification import answers, halves
 from ...tasks.sampling import SelectiveSampler
+from ...training.by_task import suited
 from ...transforms.front import Front
 from ...transforms.spelling import spelled
 from ..comparator.regret import loss_of, pool_report
 from ..measures.drift import detector
 from ..measures.features_in_use import Selection
 from ..measures.figures import ClassFigures, RealFigures
-from ..measures.novelty import NoveltyFigures, marks
+from ..measures.novelty import NoveltyFigures
 
 ACTIONS = ("none", "reset", "reset-rate")
 UPWARD = {"adwin": {"side": "up"}}  # that the loss falls is learning, not drift
@@ -384,21 +385,6 @@ def judged(done: list[Progress], y: Any) -> list[Progress]:
     edges = np.cumsum([0, *(len(piece.f) for piece in done)]).tolist()
     labels = [None if y is None else y[a:b] for a, b in pairwise(edges)]
     return [piece._replace(y=part) for piece, part in zip(done, labels, strict=True)]  # type: ignore[arg-type]
-
-
-def suited(y: Any, learner: Learner) -> Any:
-    """Return labels as this learner takes them: whole numbers as such for a classifier, numbers for a regressor."""
-    if learner.task == "one_class":
-        return None if y is None else marks(y, learner.name)
-    if y is None:
-        raise ValueError("the source has no labels: name their column (target, --target), or use predict")
-    if learner.task != "classification":
-        if isinstance(y, Coded):
-            raise ValueError(f"{learner.name} needs numbers for targets, and these are names such as {y.values[0]!r}")
-        return y
-    if isinstance(y, np.ndarray) and y.dtype.kind == "f" and (y == np.floor(y)).all():
-        return y.astype(np.int64)
-    return y
 
 
 def draw_alike(runs: Sequence[Run]) -> None:

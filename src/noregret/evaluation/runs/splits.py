@@ -12,17 +12,18 @@ import numpy as np
 from ...core.batch import Batch
 from ...core.features import Features
 from ...core.inputs import Rows
-from ...core.labels import Coded, Labels
+from ...core.labels import Coded, Labels, codes_of
 from ...core.learner import Learner
 from ...core.rounds import SEEN
-from ...streams.stream import Stream, cut, taken
+from ...streams.stream import Stream, counting, cut, taken
 from ...tasks.classification import Classifier
+from ...training.by_task import suited
 from ...transforms.front import Front
 from ..comparator.regret import loss_of
 from ..measures.figures import ClassFigures, RealFigures
 from ..measures.novelty import NoveltyFigures
-from .passes import Pass, Watch, counting, held, run_pass
-from .run import Run, suited
+from .passes import Pass, Watch, held, run_pass
+from .run import Run
 
 KEPT = 1 << 28  # bytes of rows that are kept for a second pass instead of being read again
 CHUNK = 1 << 14  # rows of a chunk made in memory
@@ -226,18 +227,6 @@ def scored(
         if seen == last:
             break
     return [one.result() for one in answered]
-
-
-def codes_of(y: Any, labels: Labels) -> np.ndarray:
-    """Return labels as the codes of a table that has them all."""
-    if isinstance(y, Coded):
-        return np.array([labels.index.get(v, -1) for v in y.values], np.int64)[y.codes]
-    if len(labels) == 2:  # the common case, without sorting
-        second = y == labels.values[1]
-        if np.ndim(second) and (second | (y == labels.values[0])).all():
-            return second.astype(np.int64)
-    values, inverse = np.unique(y, return_inverse=True)
-    return np.array([labels.index.get(v, -1) for v in values.tolist()], np.int64)[inverse]
 
 
 def training_part(opened: Stream, share: float, limit: int | None) -> tuple[int, int]:

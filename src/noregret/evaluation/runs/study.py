@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...core.inputs import Rows
-from ...core.labels import Coded, Labels
+from ...core.labels import Labels, codes_of
 from ...core.learner import Learner
-from ...registry import learner as by_name
 from ...streams.stream import Stream, known_options, stream
 from ...text import plural
+from ...training.by_task import first_learner, suited, task_of
+from ...training.opening import opening, opening_of, with_task
 from ...transforms.pipeline import Pipeline
 from ...transforms.spelling import distinct, made, spelled, titled
 from ...transforms.table import Table
@@ -24,8 +25,8 @@ from ..report.report import Report
 from ..report.summary import known_figure
 from . import splits
 from .passes import Pass, Watch, parts, run_pass
-from .run import Run, Settings, draw_alike, suited, whole
-from .sharing import check_scales, opening, opening_of, own_front, shared_steps
+from .run import Run, Settings, draw_alike, whole
+from .sharing import check_scales, own_front, shared_steps
 
 DOZEN = {
     "classification": (
@@ -37,7 +38,6 @@ DOZEN = {
         "coin_regressor", "norma_regressor", "mirror_descent_regressor", "rls",
     ),
 }  # fmt: skip
-START = {"classification": "auto", "regression": "nag_regressor"}  # for whoever names no learner
 OWN = "it is against the best linear model of the features that all share"  # why maps of rows have none
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
 WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features")
@@ -45,17 +45,9 @@ STUDIED = (
     "holdout", "regret", "regret_radius", "regret_norm", "regret_tolerance", "permutations", "seed", "limit", "sort", "folds",
     "validation", "watch", "regret_watch", "stop",
 )  # fmt: skip
-DOUBTFUL = 10  # so many may be amounts all the same
-FEW = 50  # different whole numbers in the first rows that are still taken for classes
 
 
 # ---- the three studies -----------------------------------------------------------------------------------------------
-def started(opened: Stream) -> tuple[Learner, list[str]]:
-    """Return the learner for whoever names none, and what to tell about it."""
-    task, notes = task_of(opened)
-    return by_name(START[task]), [f"No learner was named: {START[task]} was taken, which has nothing to set.", *notes]
-
-
 def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> Report:
     """Let one learner answer and then learn each example, in one pass; return the report.
 
@@ -75,7 +67,7 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
     plan.source = with_task(plan.source, [chosen])
     opened = stream(source, y, **plan.source)
     if chosen is None:
-        chosen, plan.notes = started(opened)
+        chosen, plan.notes = first_learner(opened)
     learner, maps = (chosen.learner, chosen.front.maps) if isinstance(chosen, Pipeline) else (chosen, ())
     report = plan.study("evaluate", opened, [Run(learner, titled(learner, maps), plan.settings)])
     if opened.front is not None:
@@ -162,14 +154,6 @@ def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     return report
 
 
-def with_task(options: Mapping[str, Any], models: Sequence[Any]) -> dict[str, Any]:
-    """Return the options of a source, with the column of tasks that a learner names."""
-    named = [column for m in models if (column := getattr(m, "task_column", None)) is not None]
-    if len(set(named)) > 1:
-        raise ValueError(f"learners that are compared read one column of tasks, got task_column={sorted(set(named))}")
-    return {**options, "task": named[0]} if named and options.get("task") is None else dict(options)
-
-
 def saved_passes(report: Report) -> dict[str, float]:
     """Return the seconds of one pass for all, of a pass for each, and their ratio."""
     reading, learning = report.data["seconds_reading"], [m["seconds"] for m in report.learners]
@@ -194,24 +178,6 @@ def one_task(learners: Sequence[Learner]) -> None:
     tasks = {m.task for m in learners}
     if len(tasks) > 1:
         raise ValueError(f"these learners cannot be compared on one stream, they are for {' and '.join(sorted(tasks))}")
-
-
-def task_of(opened: Stream) -> tuple[str, list[str]]:
-    """Return the task that the first rows of a source look like, and what to tell where that may be wrong."""
-    if opened.reader.once:
-        raise ValueError("standard input is read once, and the learners depend on what is in it: name them")
-    batch = next(iter(opened.chunks()), None)
-    if batch is None or batch.y is None:
-        raise ValueError(f"{opened.name} has no {'examples' if batch is None else 'labels'}")
-    if isinstance(batch.y, Coded):
-        return "classification", []
-    values = np.unique(batch.y)
-    if len(values) > FEW or (values != np.floor(values)).any():
-        return "regression", []
-    told = (
-        "The labels are many whole numbers, and were taken for classes; if they are amounts, name regressors (pa1_regressor, ...)."
-    )
-    return "classification", [told] if len(values) > DOUBTFUL else []
 
 
 # ---- how a study is done ---------------------------------------------------------------------------------------------
@@ -398,7 +364,7 @@ def add_regret(
     def passes() -> Iterator[tuple[Rows, np.ndarray, np.ndarray | None]]:
         for batch, _ in parts(replay, limit):
             y = suited(batch.y, first)
-            yield batch.data, y if labels is None else signed(splits.codes_of(y, labels), labels), batch.c
+            yield batch.data, y if labels is None else signed(codes_of(y, labels), labels), batch.c
 
     classes = 1 if labels is None else len(labels)
     best = hindsight(passes, wants.values(), classes=classes, points=points, tolerance=tolerance, watch=watch)
