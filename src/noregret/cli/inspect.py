@@ -53,7 +53,6 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     from ..evaluation.runs.run import sizes
 
     learner, front = getattr(model, "learner", model), getattr(model, "front", None)
-    m = learner.__dict__.get("_m")
     changed = {k: v for k, v in learner.get_params().items() if repr(v) != repr(learner.defaults[k])}
     found: dict[str, Any] = {
         "file": path,
@@ -68,8 +67,9 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
         "stream": learner.__dict__.get("stream_"),
         "examples": 0,
     }
-    if m is None:
+    if not learner.started:
         return found
+    m = learner.model
     found |= {
         "examples": learner.n_seen_,
         "mistakes": learner.n_mistakes_ if learner.task == "classification" else None,

@@ -156,7 +156,8 @@ class Run:
     def _take_until_drift(self, batch: Batch, stream: Stream) -> Batch:
         """Take rows up to where the learner is changed because of drift; return the rest."""
         n, acts = batch.data.n, self.settings.on_drift != "none"
-        before = copy.deepcopy((self.learner.__dict__.get("_m"), self.detector, self.figures, self.cumulative)) if acts else None
+        model = self.learner.model if self.learner.started else None
+        before = copy.deepcopy((model, self.detector, self.figures, self.cumulative)) if acts else None
         done = self._learn(batch, stream)
         wrong = self._note(done, batch.c)
         hits = self.detector.add(wrong) if self.detector is not None else np.empty(0, np.int64)
@@ -167,9 +168,7 @@ class Run:
             return cut(batch, n, n)
         k = int(hits[0]) + 1  # the rest has yet to meet the changed learner
         model, self.detector, self.figures, self.cumulative = before
-        self.learner.__dict__.pop("_m", None)
-        if model is not None:
-            self.learner._m = model
+        self.learner.restore(model)
         first = cut(batch, 0, k)
         assert self.detector is not None
         wrong = self._note(self._learn(first, stream), first.c)
@@ -177,21 +176,25 @@ class Run:
         self.detector.add(wrong)
         self.drifts.append(self.examples + k - 1)
         self.examples += k
-        m = self.learner._m
+        m = self.learner.model
         m.forget() if self.settings.on_drift == "reset" else m.restart()
         return cut(batch, k, n)
 
     def _learn(self, batch: Batch, stream: Stream) -> list[Progress]:
         learner, rows = self.learner, batch.data
-        features = None if "_m" in learner.__dict__ else self._features(stream, batch)
+        features = None if learner.started else self._features(stream, batch)
         start = thread_time()
-        done = learner._learn_rows(rows, batch.y, batch.c, features)
+        done = learner.learn_rows(rows, batch.y, batch.c, features)
         self.seconds += thread_time() - start
         return done if learner.task != "one_class" else judged(done, batch.y)
 
     def _features(self, stream: Stream, batch: Batch) -> Features:
         bias = bool(getattr(self.learner, "fit_intercept", False))
         return self.front.features(bias) if self.front is not None and self.apart else stream.features(batch.data, bias)
+
+    def _model(self, row: Batch, stream: Stream) -> Model:
+        """Return the model that answers a row, a new one before anything is learned."""
+        return self.learner.model_for(row.data, None if self.learner.started else self._features(stream, row))
 
     def _note(self, done: list[Progress], c: np.ndarray | None) -> np.ndarray:
         """Add what was answered to the figures; return what the detector watches."""
@@ -253,8 +256,7 @@ class Run:
         assert self.sampler is not None
         before, start = self.seconds, thread_time()
         self._answer_and_keep(row, stream)
-        m = self.learner.__dict__.get("_m") or self.learner._start(row.data, self._features(stream, row))
-        if self.sampler.asks(m, row.data):
+        if self.sampler.asks(self._model(row, stream), row.data):
             self._learn(row, stream)
         self.seconds = before + thread_time() - start  # deciding is part of the work
         self.examples += 1
@@ -277,8 +279,8 @@ class Run:
     def _answer(self, row: Batch, stream: Stream) -> Progress:
         """Answer one row without learning, in codes of the learner's labels; those it has not met yet come after them."""
         learner, given = self.learner, row.y
-        m: Model = learner.__dict__.get("_m") or learner._start(row.data, self._features(stream, row))
-        f = m.score(learner._place(m, row.data, grow=False))
+        m = self._model(row, stream)
+        f = learner.scores_by(m, row.data)
         if m.labels is None:
             return Progress(f, given)  # type: ignore[arg-type]
         if self.labels is None:
@@ -303,8 +305,7 @@ class Run:
     def mark(self) -> None:
         """Note a point of the curves."""
         nonzeros, vectors, _ = sizes(self.learner)
-        m = self.learner.__dict__.get("_m")
-        if self.selection is not None and m is not None:
+        if self.selection is not None and self.learner.started:
             self.selection.mark(self.learner, self.examples)
         now = self.figures.now()
         self.points.append(
@@ -314,7 +315,7 @@ class Run:
                 "nonzeros": nonzeros,
                 "support_vectors": vectors,
                 "mistakes": getattr(self.figures, "mistakes", None),
-                "updates": 0 if m is None else self.learner.n_updates_,
+                "updates": self.learner.n_updates_ if self.learner.started else 0,
                 "cumulative": float(self.cumulative[0]),
                 "squared": float(self.cumulative[1]),
                 "standing": self.learner.standing() if self.is_pool else None,
@@ -329,13 +330,12 @@ class Run:
     @property
     def is_pool(self) -> bool:
         """Whether the learner is made of learners."""
-        return hasattr(self.learner, "standing") and "_m" in self.learner.__dict__
+        return hasattr(self.learner, "standing") and self.learner.started
 
     def result(self) -> dict[str, Any]:
         """Return the object of this learner in a report."""
         nonzeros, vectors, size = sizes(self.learner)
-        m = self.learner.__dict__.get("_m")
-        table = self.labels or (None if m is None else m.labels)
+        table = self.labels or (self.learner.model.labels if self.learner.started else None)
         values = None if table is None else table.values
         found = self.figures.to_dict(values)
         curve = {k: [p[k] for p in self.points] for k in self.points[0]} if self.points else {}
@@ -358,7 +358,7 @@ class Run:
             "mistakes": None,
             "error": None,
             **found,
-            "updates": 0 if m is None else self.learner.n_updates_,
+            "updates": self.learner.n_updates_ if self.learner.started else 0,
             "nonzeros": nonzeros,
             "support_vectors": vectors,
             "bytes": size + (0 if self.front is None else self.front.nbytes),
@@ -368,7 +368,7 @@ class Run:
             "curve": {k: v for k, v in curve.items() if k in kept and any(x is not None for x in v)},
             "drifts": self.drifts,
             "regret": pool_report(self.learner, self.points) if self.is_pool else None,
-            **({"tasks": self._tasks()} if self.learner.tasked and m is not None else {}),
+            **({"tasks": self._tasks()} if self.learner.tasked and self.learner.started else {}),
             **({} if self.sampler is None else {"queries": self.sampler.n_queries_}),
             **({"pool": self.learner.report()["learners"]} if self.is_pool else {}),
         }
@@ -400,8 +400,8 @@ def draw_alike(runs: Sequence[Run]) -> None:
 
 def sizes(learner: Learner) -> tuple[int | None, int | None, int]:
     """Return the non-zero weights, the rows kept, and the bytes of the state."""
-    m = learner.__dict__.get("_m")
-    if m is None:
+    if not learner.started:
         return 0, None, 0
+    m = learner.model
     kept = int(m.state[0].size[0]) if isinstance(getattr(m, "state", [None])[0], (Voted, Expansion)) else None
     return None if kept is not None else m.nonzeros(), kept, sum(a.nbytes for a in m.arrays().values())

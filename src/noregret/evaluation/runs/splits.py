@@ -16,7 +16,7 @@ from ...core.labels import Coded, Labels, codes_of
 from ...core.learner import Learner
 from ...core.rounds import SEEN
 from ...streams.stream import Stream, counting, cut, taken
-from ...tasks.classification import Classifier
+from ...tasks.classification import picked
 from ...training.by_task import suited
 from ...transforms.front import Front
 from ..comparator.regret import loss_of
@@ -176,7 +176,7 @@ class Answered:
             self.figures = RealFigures(epsilon=loss_of(learner)[1])
         else:
             self.figures = ClassFigures() if learner.task == "classification" else NoveltyFigures()
-        self.table = Labels() if learner._m.labels is None else copy.deepcopy(learner._m.labels)
+        self.table = Labels() if learner.model.labels is None else copy.deepcopy(learner.model.labels)
         self.table.declared = False
 
     def add(self, batch: Batch) -> None:
@@ -189,17 +189,15 @@ class Answered:
 
     def _add(self, batch: Batch) -> None:
         """Answer rows as the learner takes them."""
-        learner, table = self.learner, self.table
+        learner, m, table = self.learner, self.learner.model, self.table
         y = suited(batch.y, learner)
-        f = Learner._score_rows(learner, batch.data)  # a task that was never learned is answered too, as at its first row
-        if not isinstance(learner, Classifier):
+        f = learner.scores_by(m, batch.data)  # a task that was never learned is answered too, as at its first row
+        if m.labels is None:
             self.figures.add(y, f[:, 0], batch.c)
             return
         table.extend(table.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
         codes = codes_of(y, table)
-        m = learner._m
-        assert m.labels is not None
-        said = learner._picked(m, f)
+        said = picked(m, f)
         known = len(m.labels)
         if m.many and len(table) > known:
             f = np.hstack([f, np.zeros((len(f), len(table) - known))])

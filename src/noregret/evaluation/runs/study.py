@@ -315,14 +315,14 @@ def left_behind(run: Run) -> str:
 
 def quick(replay: splits.Replay, runs: Sequence[Run]) -> bool:
     """Return whether the best fixed models are found soon: the rows are in memory, and not too much is to be multiplied."""
-    labels = [run.learner._m.labels for run in runs if run.failed is None]
+    labels = [run.learner.model.labels for run in runs if run.failed is None]
     classes = max(1 if table is None or len(table) < 3 else len(table) for table in labels)
     return replay.held and replay.stored * classes <= SOON
 
 
 def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
     """Return what a report says about the data."""
-    m = run.learner._m
+    m = run.learner.model
     width = run.width if run.apart else m.features.size - m.features.bias
     return {
         **opened.about(),
@@ -356,7 +356,7 @@ def add_regret(
     if not going:
         return
     first = going[0][0].learner
-    labels = first._m.labels
+    labels = first.model.labels
     wants = {run.label: want_of(run.learner, norm) for run, _ in going}
     wants = {k: w if radius is None or w.radius is not None else w._replace(radius=radius) for k, w in wants.items()}
     points = [p["examples"] for p in going[0][0].points]
