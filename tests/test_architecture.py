@@ -7,6 +7,8 @@ import subprocess
 import sys
 
 import noregret as nr
+from noregret.evaluation import kinds
+from noregret.training import by_task
 
 ROOT = pathlib.Path(nr.__file__).parent
 ORDER = [  # each may import what stands before it
@@ -95,6 +97,19 @@ def test_the_core_is_a_dag():
             name = module.removeprefix("noregret.core.").split(".")[0]
             if module.startswith("noregret.core.") and name in CORE and top and path.stem != "__init__":
                 assert CORE.index(name) < CORE.index(path.stem), f"{path.stem} imports {name}"
+
+
+def test_what_depends_on_the_task_is_in_a_table():
+    """Training and evaluation have an entry for each task; no code there, nor a command, asks which task it is."""
+    for room in ("training", "evaluation", "cli"):
+        for path in (ROOT / room).rglob("*.py"):
+            assert not re.search(r"\.task\s*(==|!=|in\b)", path.read_text()), f"{path.name} compares the name of a task"
+    assert [*by_task.BY_TASK] == [*kinds.KINDS] == [*dict.fromkeys(cls.task for cls in nr.registry.by_name().values())]
+
+
+def test_no_two_files_of_one_name():
+    names = [p.name for p in ROOT.rglob("*.py") if p.name not in ("__init__.py", "__main__.py")]
+    assert not {n for n in names if names.count(n) > 1} - {"confidence.py", "one_class.py"}  # of families and of tasks
 
 
 def test_only_the_engine_imports_numba():

@@ -10,8 +10,11 @@ import pytest
 from sklearn import metrics as sk
 
 from noregret.core.labels import Labels
+from noregret.core.learner import Progress
+from noregret.evaluation.kinds import KINDS
 from noregret.evaluation.measures import auc, figures
 from noregret.evaluation.measures.figures import ClassFigures, RealFigures, class_losses, real_losses
+from noregret.evaluation.measures.novelty import NoveltyFigures
 from noregret.parts import losses as parts
 
 
@@ -265,6 +268,39 @@ def test_merged_figures_are_those_of_the_whole(a):
     whole, merged = halves(lambda: RealFigures(window=50, fading=0.99), (t, t + f[:, 0], c))
     near(list(whole.now().values()), list(merged.now().values()))
     near(whole.metrics(), merged.metrics(), 1e-9)
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_merged_figures_of_a_one_class_learner_are_those_of_the_whole(labelled):
+    y, _, f, c = binary(300)
+    y = np.where(y == 1, 1, -1) if labelled else None
+    whole, first, second = (NoveltyFigures(window=50, fading=0.99) for _ in range(3))
+    whole.add(y, f[:, 0], c)
+    first.add(None if y is None else y[:120], f[:120, 0], c[:120])
+    second.add(None if y is None else y[120:], f[120:, 0], c[120:])
+    first += second
+    assert first.mistakes == whole.mistakes
+    assert first.now() == pytest.approx(whole.now(), rel=1e-12)
+    found, expected = first.to_dict(), whole.to_dict()
+    assert found["losses"] == pytest.approx(expected["losses"], rel=1e-12)
+    assert found["metrics"] == pytest.approx(expected["metrics"], rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_figures_of_every_task_speak_one_language(kind):
+    """What an evaluation asks of figures, whatever the task."""
+    y, _, f, _ = binary(40)
+    figures = [kind.figures(kind.loss, 0.1, 10, 0.9) for _ in range(3)]
+    for one, rows in zip(figures, (slice(0, 40), slice(0, 25), slice(25, 40)), strict=True):
+        told = one.take(Progress(f[rows], y[rows], seen=3), None)
+        assert len(told.wrong) == len(told.loss) == len(told.cost) == len(y[rows])
+    whole, merged, later = figures
+    merged += later
+    assert merged.now() == pytest.approx(whole.now(), rel=1e-12)
+    assert set(merged.now()) - {"examples"} == {f"{how}{what}" for what in kind.curves for how in ("", "window_", "faded_")}
+    found = whole.to_dict()
+    assert (found["examples"], set(found["metrics"]) - {*kind.scores, *kind.errors, *KINDS["classification"].scores}) == (40, set())
+    assert set(whole.LOSSES) <= set(kind.losses)
 
 
 def same(a, b):

@@ -12,7 +12,7 @@ import sys
 import numpy as np
 import pytest
 
-from noregret.evaluation.report import page, summary
+from noregret.evaluation.report import forms, page, summary
 from noregret.evaluation.report.report import KEYS, Report, plain
 
 POINTS = [10, 100, 1000]
@@ -91,7 +91,36 @@ def a_regression():
 MAKERS = [a_comparison, a_sweep, an_evaluation, a_regression]
 
 
+@pytest.fixture
+def weather(monkeypatch):
+    """A kind of report that someone adds, with a line, a section and a plot of its own."""
+    monkeypatch.setattr(forms, "FORMS", dict(forms.FORMS))
+
+    def draw(figure, report, rows, chosen):
+        figure.subplots().plot([1, 2])
+
+    form = forms.Form(
+        alone=True,
+        plots=("rain",),
+        lines=lambda report, rows: [f"It rained on {rows[0]['label']}."],
+        sections=lambda report, rows: ["<section id='rain'>wet</section>"],
+        drawings=lambda rows: {"rain": draw},
+    )
+    forms.register("weather", form)
+    return Report("weather", DATA, [a_classifier()])
+
+
 # ---- data ------------------------------------------------------------------------------------------------------------
+def test_a_kind_of_report_can_be_added(weather, tmp_path):
+    assert "It rained on pa1 C=0.1." in weather.text(width=100, encoding="utf-8")
+    assert "<section id='rain'>wet</section>" in weather.to_html()
+    weather.plot(tmp_path / "p.png")
+    assert weather.winner is None
+    assert Report.from_dict(weather.to_dict()).to_dict() == weather.to_dict()
+    with pytest.raises(ValueError, match="'weather' already: give yours another name"):
+        forms.register("weather", forms.Form())
+
+
 @pytest.mark.parametrize("make", MAKERS)
 def test_round_trip_through_json(make):
     report = make()

@@ -51,6 +51,7 @@ def command(file: str, top: int, everything: bool, as_json: bool) -> None:
 def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     """Return everything about a model."""
     from ..evaluation.runs.run import sizes
+    from ..training.by_task import by_task
 
     learner, front = getattr(model, "learner", model), getattr(model, "front", None)
     changed = {k: v for k, v in learner.get_params().items() if repr(v) != repr(learner.defaults[k])}
@@ -69,12 +70,12 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     }
     if not learner.started:
         return found
-    m = learner.model
+    m, classes = learner.model, by_task(learner).classes
     found |= {
         "examples": learner.n_seen_,
-        "mistakes": learner.n_mistakes_ if learner.task == "classification" else None,
+        "mistakes": learner.n_mistakes_ if classes else None,
         "updates": learner.n_updates_,
-        "classes": learner.classes_.tolist() if learner.task == "classification" else None,
+        "classes": learner.classes_.tolist() if classes else None,
         "features": learner.n_features_in_ if m.features.kind != "hashed" else m.features.size - m.features.bias,
         "hashed": m.features.kind == "hashed",
         "collisions": collisions(model, front, m),

@@ -194,8 +194,10 @@ def again(ctx: click.Context) -> str:
 # ---- what is said at the end -----------------------------------------------------------------------------------------
 def facts(done: Any, path: str, seconds: float) -> dict[str, Any]:
     """Return what a training came to."""
+    from ..training.by_task import by_task
+
     learner = getattr(done.model, "learner", done.model)
-    counted = learner.task == "classification"
+    counted = by_task(learner).classes
     return {
         "model": learner.name,
         "source": done.stream.name,

@@ -25,6 +25,8 @@ class ByTask(NamedTuple):
 
     suited: Callable[[Any, str], Any]  # labels of a stream, for the learner of this name
     answered: Callable[[Model, np.ndarray], Answered]  # the answers that scores stand for, and the scores as users see them
+    missed: Callable[[Any, np.ndarray], float] | None  # how far answers are from labels, summed; None where they are not compared
+    classes: bool = False  # whether answers are labels, of which the wrong ones are mistakes
     start: str = ""  # the learner for whoever names none; without one the task is never guessed
 
 
@@ -78,21 +80,37 @@ def sides_of(m: Model, f: np.ndarray) -> Answered:
     return np.where(f[:, 0] >= 0.0, 1, -1), f[:, 0]
 
 
+def mistakes(y: Any, said: np.ndarray) -> float:
+    """Return how many answers differ from the labels; no answer is no mistake."""
+    truth = y.array() if isinstance(y, Coded) else y
+    return sum(b is not None and a != b for a, b in zip(truth.tolist(), said.tolist(), strict=True))
+
+
+def distances(y: Any, said: np.ndarray) -> float:
+    """Return the sum of the sizes of the errors."""
+    return float(abs(y - said).sum())
+
+
 BY_TASK = {
-    "classification": ByTask(classes, labels_of, "auto"),
-    "regression": ByTask(numbers, numbers_of, "nag_regressor"),
-    "one_class": ByTask(marks, sides_of),
+    "classification": ByTask(classes, labels_of, mistakes, classes=True, start="auto"),
+    "regression": ByTask(numbers, numbers_of, distances, start="nag_regressor"),
+    "one_class": ByTask(marks, sides_of, None),
 }
+
+
+def by_task(learner: Learner) -> ByTask:
+    """Return the entry of a learner's task."""
+    return BY_TASK[learner.task]
 
 
 def suited(y: Any, learner: Learner) -> Any:
     """Return the labels of a stream as this learner takes them."""
-    return BY_TASK[learner.task].suited(y, learner.name)
+    return by_task(learner).suited(y, learner.name)
 
 
 def answered(learner: Learner, m: Model, f: np.ndarray) -> Answered:
     """Return the answers that the scores of a learner stand for, and the scores as users see them."""
-    return BY_TASK[learner.task].answered(m, f)
+    return by_task(learner).answered(m, f)
 
 
 # ---- where no learner is named ---------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from ...core.learner import Learner
 from ...core.params import resolve
 from ...parts.losses import CLASSIFICATION, REGRESSION
 from ...parts.projections import L1Ball, L2Ball
+from ..kinds import kind_of
 from .row_sample import KEPT, Passes, Sample, sampled
 from .smoothed_losses import REAL
 from .solver import Best, Problem, Watch, best_of_many, losses
@@ -68,15 +69,12 @@ class Hindsight(NamedTuple):
 
 def loss_of(learner: Learner) -> tuple[str, float]:
     """Return the loss in which a learner's regret is measured, and its epsilon: its own, or that of its family's theorems."""
-    real = learner.task == "regression"
-    usual = "hinge" if not real else "epsilon_insensitive" if "epsilon" in learner.defaults else "square"
-    loss = getattr(learner, "loss", usual)
+    kind = kind_of(learner)
+    loss = getattr(learner, "loss", kind.tube if kind.tube and "epsilon" in learner.defaults else kind.loss)
     if not isinstance(loss, str):
-        named = {kind: name for name, kind in {**CLASSIFICATION, **REGRESSION}.items()}
-        loss, part = named.get(type(loss), "square" if real else "hinge"), loss
-        return loss, float(getattr(part, "epsilon", 0.0))
-    if loss == "square" and not real:
-        loss = "squared_hinge"  # the same on scores within [-1, 1], where learners with this loss keep theirs
+        named = {part: name for name, part in {**CLASSIFICATION, **REGRESSION}.items()}
+        return named.get(type(loss), kind.loss), float(getattr(loss, "epsilon", 0.0))
+    loss = kind.read_as.get(loss, loss)
     return loss, float(learner.epsilon) if "epsilon" in loss else 0.0
 
 

@@ -21,16 +21,15 @@ from ...core.model import Model
 from ...core.rounds import SEEN, TIE
 from ...core.votes import Voted
 from ...streams.stream import Stream, cut
-from ...tasks.classification import answers, halves
+from ...tasks.classification import halves
 from ...tasks.sampling import SelectiveSampler
 from ...training.by_task import suited
 from ...transforms.front import Front
 from ...transforms.spelling import spelled
 from ..comparator.regret import loss_of, pool_report
+from ..kinds import kind_of
 from ..measures.drift import detector
 from ..measures.features_in_use import Selection
-from ..measures.figures import ClassFigures, RealFigures
-from ..measures.novelty import NoveltyFigures
 
 ACTIONS = ("none", "reset", "reset-rate")
 UPWARD = {"adwin": {"side": "up"}}  # that the loss falls is learning, not drift
@@ -81,14 +80,8 @@ class Run:
         self.label = label
         self.settings = settings
         self.loss, epsilon = loss_of(learner)
-        watch = (settings.window, settings.fading)
-        self.figures: Any
-        if learner.task == "classification":
-            self.figures = ClassFigures(*watch, loss=self.loss)
-        elif learner.task == "regression":
-            self.figures = RealFigures(*watch, epsilon=epsilon, loss=self.loss)
-        else:
-            self.figures = NoveltyFigures(*watch)
+        self.kind = kind_of(learner)
+        self.figures = self.kind.figures(self.loss, epsilon, settings.window, settings.fading)
         self.detector = detector(settings.drift, **UPWARD.get(settings.drift, {})) if settings.drift else None
         self.drifts: list[int] = []
         self.examples = 0
@@ -109,8 +102,7 @@ class Run:
     def again(self) -> Run:
         """Return one that begins anew."""
         new = Run(self.learner.clone(), self.label, self.settings, None if self.front is None else self.front.fresh())
-        if self.learner.task != "one_class":
-            new.figures.drawn = self.figures.drawn
+        new.figures.drawn = self.figures.drawn
         return new
 
     @property
@@ -186,7 +178,7 @@ class Run:
         start = thread_time()
         done = learner.learn_rows(rows, batch.y, batch.c, features)
         self.seconds += thread_time() - start
-        return done if learner.task != "one_class" else judged(done, batch.y)
+        return judged(done, batch.y) if self.kind.judged else done
 
     def _features(self, stream: Stream, batch: Batch) -> Features:
         bias = bool(getattr(self.learner, "fit_intercept", False))
@@ -202,14 +194,8 @@ class Run:
         for piece in done:
             b = a + len(piece.f)
             weights = None if c is None else c[a:b]
-            if self.learner.task == "classification":
-                said, seen = answers(piece)
-                self.figures.positive = piece.positive
-                told = self.figures.add(piece.y, said, piece.f, weights, seen)
-                watched.append(told.wrong)
-            else:
-                told = self.figures.add(piece.y, piece.f[:, 0], weights)
-                watched.append(told.loss)
+            told = self.figures.take(piece, weights)
+            watched.append(told.cost)
             paid = told.loss if weights is None else weights * told.loss
             self.cumulative += paid.sum(), (paid * told.loss).sum()
             a = b
@@ -227,7 +213,7 @@ class Run:
 
     def _tasks(self) -> list[dict[str, Any]]:
         """Return what a report says of each task, in order of first appearance."""
-        cost, used = "error" if self.learner.task == "classification" else "loss", self.learner.nonzeros_
+        cost, used = self.kind.cost, self.learner.nonzeros_
         return [
             {"task": task, "examples": int(n), cost: float(paid / weight) if weight else None, "nonzeros": used.get(task, 0)}
             for task, (n, weight, paid) in self.by_task.items()
@@ -247,7 +233,7 @@ class Run:
     def _answer_and_keep(self, row: Batch, stream: Stream) -> None:
         """Answer a row; answers are noted many at a time, until one differs in what was known."""
         piece = self._answer(row, stream)
-        if self.answered and self.learner.task == "classification" and not alike(self.answered[-1][0], piece):
+        if self.answered and self.labels is not None and not alike(self.answered[-1][0], piece):
             self._note_answered()
         self.answered.append((piece, row.c, row.data.tasks))
 
@@ -314,7 +300,7 @@ class Run:
                 **now,
                 "nonzeros": nonzeros,
                 "support_vectors": vectors,
-                "mistakes": getattr(self.figures, "mistakes", None),
+                "mistakes": self.figures.mistakes,
                 "updates": self.learner.n_updates_ if self.learner.started else 0,
                 "cumulative": float(self.cumulative[0]),
                 "squared": float(self.cumulative[1]),
@@ -339,17 +325,8 @@ class Run:
         values = None if table is None else table.values
         found = self.figures.to_dict(values)
         curve = {k: [p[k] for p in self.points] for k in self.points[0]} if self.points else {}
-        kept = (
-            "examples",
-            "error",
-            "loss",
-            "window_error",
-            "window_loss",
-            "faded_error",
-            "faded_loss",
-            "nonzeros",
-            "support_vectors",
-        )
+        followed = {f"{how}{what}" for what in self.kind.curves for how in ("", "window_", "faded_")}
+        kept = {"examples", *followed, "nonzeros", "support_vectors"}
         return {
             "model": self.learner.name,
             "label": self.label,
@@ -364,7 +341,7 @@ class Run:
             "bytes": size + (0 if self.front is None else self.front.nbytes),
             "seconds": self.seconds,
             "examples_per_second": self.examples / self.seconds if self.seconds else None,
-            "curve_loss": getattr(self.figures, "drawn", self.loss),
+            "curve_loss": self.figures.drawn,
             "curve": {k: v for k, v in curve.items() if k in kept and any(x is not None for x in v)},
             "drifts": self.drifts,
             "regret": pool_report(self.learner, self.points) if self.is_pool else None,
@@ -390,9 +367,9 @@ def judged(done: list[Progress], y: Any) -> list[Progress]:
 def draw_alike(runs: Sequence[Run]) -> None:
     """Let the curves of learners that minimise different losses follow one that all have: that of most of them, where it is."""
     own = Counter(run.loss for run in runs)
-    if len(own) < 2 or runs[0].learner.task == "one_class":
-        return
     shared = runs[0].figures.LOSSES
+    if len(own) < 2 or not shared:
+        return
     drawn = next((name for name, _ in own.most_common() if name in shared), shared[0])
     for run in runs:
         run.figures.drawn = drawn

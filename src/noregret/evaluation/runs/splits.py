@@ -13,15 +13,14 @@ from ...core.batch import Batch
 from ...core.features import Features
 from ...core.inputs import Rows
 from ...core.labels import Coded, Labels, codes_of
-from ...core.learner import Learner
+from ...core.learner import Learner, Progress
 from ...core.rounds import SEEN
 from ...streams.stream import Stream, counting, cut, taken
 from ...tasks.classification import picked
 from ...training.by_task import suited
 from ...transforms.front import Front
 from ..comparator.regret import loss_of
-from ..measures.figures import ClassFigures, RealFigures
-from ..measures.novelty import NoveltyFigures
+from ..kinds import kind_of
 from .passes import Pass, Watch, held, run_pass
 from .run import Run
 
@@ -171,11 +170,8 @@ class Answered:
     def __init__(self, learner: Learner, front: Front | None = None) -> None:
         self.learner = learner
         self.front = front
-        self.figures: Any
-        if learner.task == "regression":
-            self.figures = RealFigures(epsilon=loss_of(learner)[1])
-        else:
-            self.figures = ClassFigures() if learner.task == "classification" else NoveltyFigures()
+        kind = kind_of(learner)
+        self.figures: Any = kind.figures(kind.loss, loss_of(learner)[1], None, None)
         self.table = Labels() if learner.model.labels is None else copy.deepcopy(learner.model.labels)
         self.table.declared = False
 
@@ -193,7 +189,7 @@ class Answered:
         y = suited(batch.y, learner)
         f = learner.scores_by(m, batch.data)  # a task that was never learned is answered too, as at its first row
         if m.labels is None:
-            self.figures.add(y, f[:, 0], batch.c)
+            self.figures.take(Progress(f, y), batch.c)
             return
         table.extend(table.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
         codes = codes_of(y, table)

@@ -21,6 +21,7 @@ from ...transforms.table import Table
 from ..comparator.regret import hindsight, want_of
 from ..comparator.regret import report as regret_report
 from ..comparator.solver import NORMS
+from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
 from . import splits
@@ -28,16 +29,6 @@ from .passes import Pass, Watch, parts, run_pass
 from .run import Run, Settings, draw_alike, whole
 from .sharing import check_scales, own_front, shared_steps
 
-DOZEN = {
-    "classification": (
-        "perceptron", "averaged_perceptron", "pa1", "pa1:average=true", "alma", "ogd", "ogd:loss=log", "arow", "scw1", "adagrad",
-        "nag", "coin",
-    ),
-    "regression": (
-        "pa1_regressor", "pa2_regressor", "ogd_regressor", "ogd_regressor:loss=absolute", "adagrad_regressor", "nag_regressor",
-        "coin_regressor", "norma_regressor", "mirror_descent_regressor", "rls",
-    ),
-}  # fmt: skip
 OWN = "it is against the best linear model of the features that all share"  # why maps of rows have none
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
 WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features")
@@ -110,7 +101,7 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     opened = stream(source, y, **plan.source)
     if models is None:
         task, plan.notes = task_of(opened)
-        given = [made(m) for m in DOZEN[task]]
+        given = [made(m) for m in KINDS[task].dozen]
         fronts = [None] * len(given)
     if not given:
         raise ValueError("there are no learners to compare")
@@ -244,8 +235,7 @@ class Plan:
                 front, unused = (run.front, 0) if run.apart else (opened.front, opened.unused)
                 result["features"] = run.selection.result(run.learner, front, unused)
         data = about(opened, found, next((run for run, _ in done if not run.apart), done[0][0]))
-        real = done[0][0].learner.task == "regression"
-        decides = "folds" if self.folds else "validation" if self.validation else "rmse" if real else "error"
+        decides = "folds" if self.folds else "validation" if self.validation else runs[0].kind.decides
         return Report(kind, data, [r for _, r in done], None, notes, self.sort or decides)
 
     def once(self, kind: str, opened: Stream, runs: list[Run]) -> tuple[list[dict[str, Any]], Pass]:
@@ -253,16 +243,16 @@ class Plan:
         limit = self.limit
         if self.validation is not None:
             limit, self.rows = splits.training_part(opened, self.validation, limit)
-        able = runs[0].learner.task != "one_class"
+        alone = runs[0].kind.alone
         plain = [run for run in runs if run.front is None]
-        replay = None if self.regret is False or opened.reader.once or not able or not plain else splits.Replay(opened)
+        replay = None if self.regret is False or opened.reader.once or alone or not plain else splits.Replay(opened)
         found = run_pass(replay or opened, runs, limit=limit, strict=kind == "evaluate", watch=self.watch, stop=self.stop)
         results = [run.result() if run.failed is None else {} for run in runs]
         if found.stopped:
-            found.notes.append(f"Interrupted after {plural(found.examples, 'example')}: all figures are of those.")
+            counted = plural(found.examples, runs[0].kind.unit)
+            found.notes.append(f"Interrupted after {counted}: all figures are of those.")
         elif self.regret and replay is None:
-            why = "without labels there is no fixed model to compare with"
-            why = why if not able else "standard input is read only once" if opened.reader.once else OWN
+            why = alone or ("standard input is read only once" if opened.reader.once else OWN)
             found.notes.append(f"Regret was left out: {why}.")
         elif replay is not None and (self.regret or quick(replay, runs)):
             try:
@@ -309,7 +299,7 @@ class Stopped(Exception):
 
 def left_behind(run: Run) -> str:
     """Return why a learner is not in the report."""
-    when = f" after {plural(run.examples, 'example')}" if run.examples else ""
+    when = f" after {plural(run.examples, run.kind.unit)}" if run.examples else ""
     return f"{run.label} could not take this stream{when}: {str(run.failed) or type(run.failed).__name__}"
 
 
@@ -327,6 +317,7 @@ def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
     return {
         **opened.about(),
         "examples": found.examples,
+        **({} if run.kind.unit == "example" else {"unit": run.kind.unit}),
         "features": width - opened.unused,
         "classes": None if m.labels is None else len(m.labels),
         "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
