@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.bounds import Comparison, Running, scores
+from ...core.bounds import SIMPLEX, Comparison, Running, scores
 from ...core.learner import Learner
 from ...core.params import resolve
 from ...parts.losses import CLASSIFICATION, REGRESSION
@@ -23,26 +23,6 @@ from .smoothed_losses import REAL
 from .solver import Best, Problem, Watch, best_of_many, losses
 
 SCORE = 20.0  # scores (over the size of y) that the default ball reaches on a typical row
-
-# What a theorem asks for, told where it does not hold.
-CONDITIONS = {
-    "perceptron": "it needs beta = 0, gamma = 1 and a constant step",
-    "averaged_perceptron": "it needs beta = 0, gamma = 1 and a constant step",
-    "voted_perceptron": "it needs beta = 0, gamma = 1 and a constant step",
-    "pa": "it needs a model with margin 1 on every row, and the best one has a loss",
-    "romma": "it needs a model with margin 1 on every row, and the best one has a loss",
-    "aromma": "it needs a model with margin 1 on every row, and the best one has a loss",
-    "arow": "it needs two classes and covariance='full'",
-    "sop": "it needs two classes",
-    "alma": "it needs two classes, a model that separates them, B = sqrt(8)/alpha and C = sqrt(2)",
-    "pa_regressor": "it needs a model within epsilon of every target, and the best one is not",
-    "ogd": (
-        "it needs a region (projection='l2', or 'l1' with regret_norm='l1') with the best model inside, a loss with slopes of at "
-        "most 1, rate 'inv_sqrt' or 'constant', and no l2"
-    ),
-    "mirror_descent": "it needs a loss with slopes of at most 1 and a constant rate",
-    "eg_pm": "it needs two classes, a model with |u|_1 <= U (regret_norm='l1'), slopes of at most 1 and a constant rate",
-}
 
 
 class Want(NamedTuple):
@@ -190,10 +170,9 @@ def why_not(learner: Learner, hindsight: Hindsight) -> str | None:
         return "the theorem is about the last weights, not their average"
     if given.get("cost") is not None:
         return "the theorem is for equal costs"
-    if learner.name in ("eg", "eg_regressor") or type(given.get("projection")).__name__ == "Simplex":
-        return "the theorem compares with weights on the simplex, and the best model of a ball is not there"
-    if learner.name == "winnow":
-        return "the theorem compares with a disjunction of features"
+    against = SIMPLEX if type(given.get("projection")).__name__ == "Simplex" else learner.bound.against
+    if against:
+        return f"the theorem compares with {against}"
     if given.get("projection") in ("simplex", "box") or type(given.get("projection")).__name__ in ("Box", "HalfSpace"):
         return "the theorem compares with models of the learner's own region, and the best model of a ball need not be there"
     return None
@@ -225,9 +204,7 @@ def report(
     if why is None:
         params = resolve(learner.Params, learner.get_params(), best.u.shape[1])
         bounds = [_finite(learner.bound.value(t, params)) for t in comparisons]
-        if bounds[-1] is None:
-            general = CONDITIONS.get(learner.name.removesuffix("_regressor"), "its conditions do not hold on this stream")
-            why = CONDITIONS.get(learner.name, general)
+        why = learner.bound.requires if bounds[-1] is None else None
     return {
         "loss": loss_of(learner)[0],
         "cumulative": float(cumulative[-1]),
