@@ -77,7 +77,7 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     from ..training.job import train
 
     given = learners.settings(options)
-    chosen = None if model is None else learners.learner(model, given)
+    chosen = None if model is None else learners.from_spec(model, given)
     resuming = check_file(Path(save), options["resume"], options["overwrite"], chosen)
     rows, seconds = options["checkpoint_every"]
     start = monotonic()
