@@ -214,6 +214,7 @@ class Of(NamedTuple):
 
     K: Any
     c: Any
+    in_order = True  # sums over one class among others are taken in order (see `strict`)
 
 
 @word

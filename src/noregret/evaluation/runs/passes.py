@@ -58,11 +58,6 @@ class Pass:
         self.notes: list[str] = []
 
 
-def kernels() -> int:
-    """Return how many kernels are ready: compiled here, or loaded from the cache."""
-    return sum(len(d.overloads) for d in engine._compiled)
-
-
 def run_pass(
     stream: Stream,
     runs: Sequence[Run],
@@ -77,9 +72,9 @@ def run_pass(
     source = parts(stream, limit)
     with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         while True:
-            start, before = perf_counter(), kernels()
+            start, before = perf_counter(), engine.ready()
             batch, at_point = next(source, (None, False))
-            found.reading += perf_counter() - start if kernels() == before else 0.0
+            found.reading += perf_counter() - start if engine.ready() == before else 0.0
             if batch is None:
                 break
             if found.examples == 0:
