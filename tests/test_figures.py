@@ -11,7 +11,7 @@ from sklearn import metrics as sk
 
 from noregret.core.labels import Labels
 from noregret.core.learner import Progress
-from noregret.evaluation.kinds import KINDS
+from noregret.evaluation.kinds import KINDS, along
 from noregret.evaluation.measures import auc, figures
 from noregret.evaluation.measures.figures import ClassFigures, RealFigures, class_losses, real_losses
 from noregret.evaluation.measures.novelty import NoveltyFigures
@@ -297,7 +297,7 @@ def test_figures_of_every_task_speak_one_language(kind):
     whole, merged, later = figures
     merged += later
     assert merged.now() == pytest.approx(whole.now(), rel=1e-12)
-    assert set(merged.now()) - {"examples"} == {f"{how}{what}" for what in kind.curves for how in ("", "window_", "faded_")}
+    assert set(merged.now()) - {"examples"} == set(along(kind.curves))
     found = whole.to_dict()
     assert (found["examples"], set(found["metrics"]) - {*kind.scores, *kind.errors, *KINDS["classification"].scores}) == (40, set())
     assert set(whole.LOSSES) <= set(kind.losses)

@@ -173,11 +173,11 @@ def from_spec(spec: str, given: Mapping[str, Any] | None = None) -> Any:
 
     `given` are the parameters that have options of their own. All is refused before a source is opened.
     """
-    from ..transforms.spelling import checked, made
+    from ..transforms.spelling import made, validated
 
     class_of(spec)
     try:
-        return checked(made(spec, given))
+        return validated(made(spec, given))
     except (TypeError, ValueError) as e:
         raise click.UsageError(str(e)) from None
 

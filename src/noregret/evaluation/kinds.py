@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from .measures.figures import ClassFigures, Figures, RealFigures
@@ -29,9 +29,9 @@ class Kind(NamedTuple):
     cost: str  # what a row costs in short tables: "error" or "loss"
     decides: str  # the figure that orders learners
     loss: str  # of learners that name none: regret is measured in it
-    dozen: tuple[str, ...] = ()  # compared when none is named
     tube: str = ""  # the same, of those that have an epsilon
     read_as: Mapping[str, str] = {}  # losses that regret measures as another, which is the same where scores are
+    dozen: tuple[str, ...] = ()  # compared when none is named
     judged: bool = False  # whether labels, where there are any, are held against answers and never learned from
     alone: str = ""  # why there is no fixed model to compare with, where there is none
     scores: tuple[str, ...] = ()  # metrics of which more is better
@@ -101,6 +101,11 @@ def every(name: str) -> Iterator[str]:
     yield from dict.fromkeys(found for kind in KINDS.values() for found in getattr(kind, name))
 
 
-def columns() -> list[Shown]:
+def along(curves: Iterable[str]) -> list[str]:
+    """Return the figures that are followed for these curves: of all rows so far, in a window, and fading."""
+    return [f"{how}{what}" for what in curves for how in ("", "window_", "faded_")]
+
+
+def all_columns() -> list[Shown]:
     """Return the columns of all kinds."""
     return [shown for kind in KINDS.values() for shown in kind.columns]

@@ -17,27 +17,27 @@ from ..tasks.classification import outward, picked
 MARKS = {-1, 0, 1}  # labels that tell which rows are normal
 DOUBTFUL = 10  # so many may be amounts all the same
 FEW = 50  # different whole numbers in the first rows that are still taken for classes
-Answered = tuple[np.ndarray, np.ndarray]
+AnswersAndScores = tuple[np.ndarray, np.ndarray]
 
 
 class ByTask(NamedTuple):
     """What depends on the task."""
 
     suited: Callable[[Any, str], Any]  # labels of a stream, for the learner of this name
-    answered: Callable[[Model, np.ndarray], Answered]  # the answers that scores stand for, and the scores as users see them
+    answered: Callable[[Model, np.ndarray], AnswersAndScores]  # the answers that scores stand for, and the scores as users see them
     missed: Callable[[Any, np.ndarray], float] | None  # how far answers are from labels, summed; None where they are not compared
     classes: bool = False  # whether answers are labels, of which the wrong ones are mistakes
     start: str = ""  # the learner for whoever names none; without one the task is never guessed
 
 
 # ---- labels --------------------------------------------------------------------------------------------------------------
-def classes(y: Any, name: str) -> Any:
+def as_classes(y: Any, name: str) -> Any:
     """Return labels; whole numbers are taken as such."""
     present(y)
     return y.astype(np.int64) if isinstance(y, np.ndarray) and y.dtype.kind == "f" and (y == np.floor(y)).all() else y
 
 
-def numbers(y: Any, name: str) -> Any:
+def as_numbers(y: Any, name: str) -> Any:
     """Return real targets; refuse names."""
     present(y)
     if isinstance(y, Coded):
@@ -45,7 +45,7 @@ def numbers(y: Any, name: str) -> Any:
     return y
 
 
-def marks(y: Any, name: str) -> np.ndarray | None:
+def as_marks(y: Any, name: str) -> np.ndarray | None:
     """Return the labels that a one-class learner does not learn from; refuse those that do not say which rows are normal."""
     if y is None:
         return None
@@ -64,37 +64,37 @@ def present(y: Any) -> None:
 
 
 # ---- answers -------------------------------------------------------------------------------------------------------------
-def labels_of(m: Model, f: np.ndarray) -> Answered:
+def labels_of(m: Model, f: np.ndarray) -> AnswersAndScores:
     """Return the label of each row, and the scores in the order of the sorted classes."""
     assert m.labels is not None
     return m.labels.array()[picked(m, f)], outward(m, f)
 
 
-def numbers_of(m: Model, f: np.ndarray) -> Answered:
+def numbers_of(m: Model, f: np.ndarray) -> AnswersAndScores:
     """Return the score of each row."""
     return f[:, 0], f[:, 0]
 
 
-def sides_of(m: Model, f: np.ndarray) -> Answered:
+def sides_of(m: Model, f: np.ndarray) -> AnswersAndScores:
     """Return 1 for a row that is inside, -1 for one that is outside, and how far."""
     return np.where(f[:, 0] >= 0.0, 1, -1), f[:, 0]
 
 
-def mistakes(y: Any, said: np.ndarray) -> float:
+def count_mistakes(y: Any, said: np.ndarray) -> float:
     """Return how many answers differ from the labels; no answer is no mistake."""
     truth = y.array() if isinstance(y, Coded) else y
     return sum(b is not None and a != b for a, b in zip(truth.tolist(), said.tolist(), strict=True))
 
 
-def distances(y: Any, said: np.ndarray) -> float:
+def sum_distances(y: Any, said: np.ndarray) -> float:
     """Return the sum of the sizes of the errors."""
     return float(abs(y - said).sum())
 
 
 BY_TASK = {
-    "classification": ByTask(classes, labels_of, mistakes, classes=True, start="auto"),
-    "regression": ByTask(numbers, numbers_of, distances, start="nag_regressor"),
-    "one_class": ByTask(marks, sides_of, None),
+    "classification": ByTask(as_classes, labels_of, count_mistakes, classes=True, start="auto"),
+    "regression": ByTask(as_numbers, numbers_of, sum_distances, start="nag_regressor"),
+    "one_class": ByTask(as_marks, sides_of, None),
 }
 
 
@@ -108,7 +108,7 @@ def suited(y: Any, learner: Learner) -> Any:
     return by_task(learner).suited(y, learner.name)
 
 
-def answered(learner: Learner, m: Model, f: np.ndarray) -> Answered:
+def answered(learner: Learner, m: Model, f: np.ndarray) -> AnswersAndScores:
     """Return the answers that the scores of a learner stand for, and the scores as users see them."""
     return by_task(learner).answered(m, f)
 

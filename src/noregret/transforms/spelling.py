@@ -37,7 +37,7 @@ def made(model: Any, given: Mapping[str, Any] | None = None) -> Learner | Pipeli
     return pipeline(*maps, learner) if maps else learner
 
 
-def checked(model: Learner | Pipeline) -> Learner | Pipeline:
+def validated(model: Learner | Pipeline) -> Learner | Pipeline:
     """Return the model; refuse settings that its learner would refuse when it begins to learn."""
     learner = model.learner if isinstance(model, Pipeline) else model
     given = learner.get_params()

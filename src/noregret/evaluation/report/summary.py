@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...text import amount, duration, encodable, meant, percent, plural, printable, shortened, size, table
-from .. import kinds
-from ..kinds import every
+from ..kinds import all_columns, along, every
 
 if TYPE_CHECKING:
     from .report import Report
@@ -126,7 +125,7 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         *(rest(name, head) for name, head in zip(REST, ("hold-out", "validation", "folds"), strict=True)),
         Column("loss", f"{loss} loss", value("loss"), lambda learner: with_spread(learner, "loss", amount, value("loss")), 7),
         Column("p_value", "p", p_value, lambda learner: amount(p_value(learner), 2), 8),
-        *(plain(*shown) for shown in kinds.columns()),
+        *(plain(*shown) for shown in all_columns()),
         plain("queries", "labels asked", 8),
         plain("updates", "updates", 2),
         plain("nonzeros", "nonzeros", 8 if frontier(learners) else 1),
@@ -280,7 +279,7 @@ class Measure(NamedTuple):
 def measures(learners: Sequence[Learner]) -> list[Measure]:
     """Return the columns of the learning curves that can be drawn, the error first."""
     found = {k: None for row in learners for k, v in row["curve"].items() if k != "examples" and any(x is not None for x in v)}
-    order = [f"{how}{what}" for what in every("curves") for how in ("", "window_", "faded_")]
+    order = along(every("curves"))
     named = {
         f"{how}_{what}": f"{what} {said}"
         for what in every("curves")
@@ -402,7 +401,7 @@ def many(rows: Sequence[Learner], width: int) -> str:
 def one(learner: Learner, width: int) -> str:
     """Return the figures of one learner, one a line, and its confusion matrix when it is small."""
     found = [("learner", shortened(printable(learner["label"]), max(8, width - 20)))]
-    told_below = ("loss", *(shown.name for shown in kinds.columns()))
+    told_below = ("loss", *(shown.name for shown in all_columns()))
     found += [(c.head, c.shown(learner)) for c in columns([learner]) if c.name not in told_below]
     found += [(f"{words(name)} loss", amount(value)) for name, value in learner["losses"].items()]
     metrics = learner["metrics"].items()

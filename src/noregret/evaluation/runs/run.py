@@ -27,7 +27,7 @@ from ...training.by_task import suited
 from ...transforms.front import Front
 from ...transforms.spelling import spelled
 from ..comparator.regret import loss_of, pool_report
-from ..kinds import kind_of
+from ..kinds import along, kind_of
 from ..measures.drift import detector
 from ..measures.features_in_use import Selection
 
@@ -325,8 +325,7 @@ class Run:
         values = None if table is None else table.values
         found = self.figures.to_dict(values)
         curve = {k: [p[k] for p in self.points] for k in self.points[0]} if self.points else {}
-        followed = {f"{how}{what}" for what in self.kind.curves for how in ("", "window_", "faded_")}
-        kept = {"examples", *followed, "nonzeros", "support_vectors"}
+        kept = {"examples", *along(self.kind.curves), "nonzeros", "support_vectors"}
         return {
             "model": self.learner.name,
             "label": self.label,
