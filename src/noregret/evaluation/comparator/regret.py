@@ -178,7 +178,7 @@ def why_not(learner: Learner, hindsight: Hindsight) -> str | None:
     return None
 
 
-def report(
+def regret_of(
     learner: Learner,
     hindsight: Hindsight,
     cumulative: Sequence[float],
@@ -235,7 +235,7 @@ def report(
     }
 
 
-def pool_report(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def regret_of_pool(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the regret of a pool against the best of its learners, in the same keys; each point has a "standing"."""
     points = [p for p in points if p["standing"] is not None]  # nothing is learned before the first of late labels
     examples = [p["examples"] for p in points]

@@ -26,7 +26,7 @@ from ...tasks.sampling import SelectiveSampler
 from ...training.by_task import suited
 from ...transforms.front import Front
 from ...transforms.spelling import spelled
-from ..comparator.regret import loss_of, pool_report
+from ..comparator.regret import loss_of, regret_of_pool
 from ..kinds import along, kind_of
 from ..measures.drift import detector
 from ..measures.features_in_use import Selection
@@ -343,7 +343,7 @@ class Run:
             "curve_loss": self.figures.drawn,
             "curve": {k: v for k, v in curve.items() if k in kept and any(x is not None for x in v)},
             "drifts": self.drifts,
-            "regret": pool_report(self.learner, self.points) if self.is_pool else None,
+            "regret": regret_of_pool(self.learner, self.points) if self.is_pool else None,
             **({"tasks": self._tasks()} if self.learner.tasked and self.learner.started else {}),
             **({} if self.sampler is None else {"queries": self.sampler.n_queries_}),
             **({"pool": self.learner.report()["learners"]} if self.is_pool else {}),

@@ -18,8 +18,7 @@ from ...training.opening import opening, opening_of, with_task
 from ...transforms.pipeline import Pipeline
 from ...transforms.spelling import distinct, made, spelled, titled
 from ...transforms.table import Table
-from ..comparator.regret import hindsight, want_of
-from ..comparator.regret import report as regret_report
+from ..comparator.regret import hindsight, regret_of, want_of
 from ..comparator.solver import NORMS
 from ..kinds import KINDS
 from ..report.report import Report
@@ -256,7 +255,7 @@ class Plan:
             found.notes.append(f"Regret was left out: {why}.")
         elif replay is not None and (self.regret or quick(replay, runs)):
             try:
-                self.add_regret(replay, runs, results, limit)
+                self.find_regret(replay, runs, results, limit)
                 if len(plain) < len(runs):
                     found.notes.append(f"Regret was left out for learners with maps of their own: {OWN}.")
             except Stopped:
@@ -265,7 +264,7 @@ class Plan:
             found.notes.append("Regret was left out: so many rows take several long passes. Ask for it (regret=True, --regret).")
         return results, found
 
-    def add_regret(self, replay: Stream, runs: list[Run], results: list[dict[str, Any]], limit: int | None) -> None:
+    def find_regret(self, replay: Stream, runs: list[Run], results: list[dict[str, Any]], limit: int | None) -> None:
         """Find the regret, as long as nobody asks to stop."""
 
         def watch(passes: int, upper: float, lower: float) -> None:
@@ -364,9 +363,7 @@ def add_regret(
         why = "labels come late, and the theorem is for labels at once" if run.settings.delay else None
         why = "not all rows are learned from" if run.sampler is not None else why
         why = "the learner was changed where drift was found" if run.settings.on_drift != "none" and run.drifts else why
-        result["regret"] = regret_report(
-            run.learner, best[wants[run.label]], [p["cumulative"] for p in run.points], counts, why=why
-        )
+        result["regret"] = regret_of(run.learner, best[wants[run.label]], [p["cumulative"] for p in run.points], counts, why=why)
 
 
 COUNTS = {"mistakes": "mistakes", "updates": "updates", "squared_hinge": "squared", "squared_tube": "squared"}
