@@ -17,9 +17,9 @@ from safetensors.numpy import save as serialize
 
 import noregret as nr
 from noregret.core.base import REGISTRY
+from noregret.core.coding import decode, encode, known_parts
 from noregret.core.model_file import FORMAT, ModelFileError, checksum, load
 from noregret.core.state import leaves
-from noregret.core.values import decode, encode, known_parts
 from noregret.parts import losses, projections, proximal
 
 LEARNERS = ["PA1", "Perceptron", "AveragedPerceptron", "VotedPerceptron", "PA1Regressor"]

@@ -208,7 +208,7 @@ def _joins(learner: Learner, X: np.ndarray, y: np.ndarray) -> None:
         seen = m.n_seen_ + sum(len(y[rows]) for rows in given)
         m = m.joined([copy.deepcopy(m).partial_fit(X[rows], y[rows]) for rows in given], 2.0 if k % 2 else 1.0)
         assert m.n_seen_ == seen, f"merge law: {m.n_seen_} examples seen after round {k + 1}, expected {seen}"
-    bad = [k for k, a in m._m.arrays().items() if not np.isfinite(a).all()]
+    bad = [k for k, a in m.model.arrays().items() if not np.isfinite(a).all()]
     assert not bad, f"merge law: {', '.join(bad)} not finite after 20 rounds"
     if learner.merging == "exact":
         order = np.concatenate([np.arange(rest), *(np.arange(i, len(y), 4) for i in range(4))])

@@ -10,8 +10,8 @@ from typing import Any
 from . import families
 from .core.algorithm import Algorithm
 from .core.base import APART, REGISTRY, Base
+from .core.coding import ModelFileError
 from .core.task import TASKS
-from .core.values import ModelFileError
 from .text import meant
 
 

@@ -10,10 +10,10 @@ import inspect
 import textwrap
 from typing import Any, get_type_hints
 
+from .coding import ModelFileError
 from .owners import owner
 from .params import Choice, Derived, Filled, Fixed, Range, mark_of
 from .state import Need, Slot
-from .values import ModelFileError
 from .words import Word
 
 NEEDS = (

@@ -9,11 +9,11 @@ import numpy as np
 
 from . import packing
 from .algorithm import Algorithm
+from .coding import Tensors, expect
 from .inputs import FLOATS
 from .params import check_options, same_value
 from .rounds import TIE
 from .state import COUNT, Dims, describe, leaves, settle, slots, tmap
-from .values import Tensors, expect
 
 if TYPE_CHECKING:
     from .base import Base

@@ -18,9 +18,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from .coding import ModelFileError, Tensors, decode, expect, options
 from .drafts import write
 from .owners import owner
-from .values import ModelFileError, Tensors, decode, expect, options
 
 __all__ = ["ABOUT", "FORMAT", "ModelFileError", "Saved", "from_bytes", "load", "read", "store"]
 

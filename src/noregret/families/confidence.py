@@ -322,7 +322,7 @@ class AROW(SecondOrder):
     cite = "crammer2009arow"
     State, Params, step = State, ArowParams, arow
     takes_cost = True
-    bound = Bound("Crammer, Kulesza, Dredze 2009", "updates", arow_bound)
+    bound = Bound("Crammer, Kulesza, Dredze 2009", "updates", arow_bound, "it needs two classes and covariance='full'")
 
 
 class NHERD(SecondOrder):

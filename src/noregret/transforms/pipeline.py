@@ -11,6 +11,7 @@ import numpy as np
 from ..core import inputs
 from ..core.base import not_learned
 from ..core.batch import Batch
+from ..core.coding import Tensors, encode_own
 from ..core.inputs import Rows
 from ..core.labels import Coded
 from ..core.learner import Learner, Progress
@@ -19,7 +20,6 @@ from ..core.merging import aligned, joined
 from ..core.model_file import Saved
 from ..core.params import same_value
 from ..core.state import settle, tmap
-from ..core.values import Tensors, encode_own
 from ..tasks.classes import widest
 from ..tasks.classification import Classifier
 from .cells import is_frame, record_of

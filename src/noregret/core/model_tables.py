@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .coding import Tensors, decode, encode, expect, listed, written
 from .features import Anything, Columns, Features, Hashed, Names, Numbers
 from .labels import Labels
 from .rounds import SEEN, TIE
-from .values import Tensors, decode, encode, expect, listed, written
 
 
 def features_said(features: Features) -> dict[str, Any]:
