@@ -317,6 +317,20 @@ def test_pipelines_are_joined_with_their_statistics():
     assert nr.from_bytes(m.to_bytes()).digest() == m.digest()
 
 
+def test_pipelines_from_the_start():
+    """One that has met no row has no table yet: nothing changes by it, and it takes part as the start of the others."""
+    rows = [{"a": float(i), "c": "uv"[i % 2]} for i in range(20)]
+    fresh = nr.pipeline(nr.Scale(), nr.PA1())
+    m = fresh.clone().partial_fit(rows, [0, 1] * 10)
+    for merged in (fresh.clone().merge(m), copy.deepcopy(m).merge(fresh), fresh.joined([m]), fresh.joined([fresh.clone(), m])):
+        assert merged.digest() == m.digest()
+    parts = [fresh.clone().partial_fit(rows[i::2], [0, 1, 1, 0, 1] * 2) for i in range(2)]
+    assert fresh.joined(parts).n_seen_ == 20
+    numbered = fresh.clone().partial_fit(np.eye(2), [0, 1])
+    with pytest.raises(ValueError, match="cannot merge fronts of different steps"):
+        copy.deepcopy(m).merge(numbered)
+
+
 def test_pipelines_of_numbered_rows_are_joined():
     """Sparse rows that bring new numbers late, through a map that changes nothing."""
     X, y = data(90)

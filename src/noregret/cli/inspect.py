@@ -50,11 +50,12 @@ def command(file: str, top: int, everything: bool, as_json: bool) -> None:
 # ---- what is known ---------------------------------------------------------------------------------------------------
 def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     """Return everything about a model."""
+    from ..core.params import same_value
     from ..evaluation.run import sizes
 
     learner, front = getattr(model, "learner", model), getattr(model, "front", None)
     m = learner.__dict__.get("_m")
-    changed = {k: v for k, v in learner.get_params().items() if repr(v) != repr(learner.defaults[k])}
+    changed = {k: v for k, v in learner.get_params().items() if not same_value(v, learner.defaults[k])}
     found: dict[str, Any] = {
         "file": path,
         "bytes": os.path.getsize(path),

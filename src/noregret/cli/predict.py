@@ -80,6 +80,8 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
 
 def columns(model: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of the source, with those about columns held against the model's own; only the id may be another."""
+    from ..core.params import same_value
+
     table = getattr(getattr(model, "front", None), "table", None)
     if table is None:
         return options
@@ -87,7 +89,7 @@ def columns(model: Any, options: dict[str, Any]) -> dict[str, Any]:
         value = options.pop(name)
         if name == "id":
             table.identify(value)
-        elif repr(value) != repr(getattr(table, name)):
+        elif not same_value(value, getattr(table, name)):
             raise click.UsageError(
                 f"the model has columns of its own ({name}={getattr(table, name)!r}): leave out --{name.replace('_', '-')}"
             )

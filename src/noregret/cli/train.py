@@ -141,11 +141,13 @@ def check_file(path: Path, resume: bool, overwrite: bool, chosen: Any) -> bool:
 
 def same_learner(found: Any, chosen: Any, given: Mapping[str, Any], path: str) -> None:
     """Refuse to go on with another learner, or other parameters, than the file has."""
+    from ..core.params import same_value
+
     if found.name != chosen.name:
         raise click.UsageError(f"{path} holds {found.name}, not {chosen.name}: leave out --model to go on with it")
     for name, value in chosen.get_params().items():
         was = getattr(found, name)
-        if repr(was) != repr(value) and (name in given or repr(value) != repr(found.defaults[name])):
+        if not same_value(was, value) and (name in given or not same_value(value, found.defaults[name])):
             raise click.UsageError(f"{path} was trained with {name}={was}, not {value}: leave out the option to go on with it")
 
 

@@ -40,7 +40,7 @@ C14, C16 = (-1 / 87178291200, 1 / 20922789888000)
 
 
 # ---- exponentials ----------------------------------------------------------------------------------------------------
-def near_zero(r):
+def near_zero(r: float) -> float:
     """Return e^r for |r| <= ln(2)/2: its Taylor polynomial of degree 13."""
     p = 1.6059043836821613e-10 * r + 2.08767569878681e-09
     p = p * r + 2.505210838544172e-08
@@ -56,12 +56,12 @@ def near_zero(r):
     return (p * r + 1.0) * r + 1.0
 
 
-def half_power(k):
+def half_power(k: float) -> float:
     """Return 2^(k-1) for a whole number k in [-1021, 1024], from the bits of a float."""
     return np.int64(np.int64(np.int32(k) + 1022) << 52).view(np.float64)
 
 
-def exp(x):
+def exp(x: float) -> float:
     """Return e^x = 2^k e^r with k whole and |r| <= ln(2)/2."""
     z = min(max(x, LEAST), MOST)
     k = np.floor(z * LOG2_E + 0.5)
@@ -69,7 +69,7 @@ def exp(x):
     return (e if x > LEAST else 0.0) if x <= MOST else x * math.inf
 
 
-def exp2(x):
+def exp2(x: float) -> float:
     """Return 2^x, exact for whole x."""
     z = min(max(x, -1021.0), 1023.75)
     k = np.floor(z + 0.5)
@@ -77,7 +77,7 @@ def exp2(x):
     return (e if x >= -1021.0 else 0.0) if x < 1023.75 else math.inf * x
 
 
-def expm1(x):
+def expm1(x: float) -> float:
     """Return e^x - 1, also for small x."""
     if abs(x) > 0.35:
         return exp(x) - 1.0
@@ -97,14 +97,14 @@ def expm1(x):
     return p * x * x + x
 
 
-def tanh(x):
+def tanh(x: float) -> float:
     """Return the hyperbolic tangent."""
     e = expm1(-2.0 * min(abs(x), 20.0))
     return math.copysign(-e / (e + 2.0), x)
 
 
 # ---- logarithms ------------------------------------------------------------------------------------------------------
-def parted(x):
+def parted(x: float) -> tuple[Any, Any]:
     """Return k and m with x = 2^k m, sqrt(1/2) <= m < sqrt(2), for x > 0 finite."""
     up = 54 if x < TINY else 0
     bits = np.float64(x * 18014398509481984.0 if x < TINY else x).view(np.int64)
@@ -113,7 +113,7 @@ def parted(x):
     return (k - 1, 2.0 * m) if m < ROOT_HALF else (k, m)
 
 
-def log_near_one(m):
+def log_near_one(m: float) -> float:
     """Return ln m for sqrt(1/2) <= m < sqrt(2): f - f^2/2 + s (f^2/2 + R), f = m - 1, s = f/(2 + f), R by the series of artanh."""
     f = m - 1.0
     s = f / (2.0 + f)
@@ -132,7 +132,7 @@ def log_near_one(m):
     return f - (half - s * (half + R))
 
 
-def log(x):
+def log(x: float) -> float:
     """Return ln x: minus infinity at 0, not a number below it."""
     if not 0.0 < x < math.inf:
         return outside(x)
@@ -140,12 +140,12 @@ def log(x):
     return k * LN2_HIGH + (log_near_one(m) + k * LN2_LOW)
 
 
-def outside(x):
+def outside(x: float) -> float:
     """Return the logarithm of what is not positive and finite."""
     return -math.inf if x == 0.0 else math.nan if x < 0.0 else x
 
 
-def log1p(x):
+def log1p(x: float) -> float:
     """Return ln(1 + x), also for small x: the error of 1 + x is taken out again."""
     u = 1.0 + x
     if u == 1.0 or not 0.0 < u < math.inf:
@@ -153,7 +153,7 @@ def log1p(x):
     return log(u) + (x - (u - 1.0)) / u
 
 
-def log2(x):
+def log2(x: float) -> float:
     """Return the logarithm to base 2, exact for powers of 2."""
     if not 0.0 < x < math.inf:
         return outside(x)
@@ -162,7 +162,7 @@ def log2(x):
 
 
 # ---- powers ----------------------------------------------------------------------------------------------------------
-def power(x, a):
+def power(x: float, a: float) -> float:
     """Return x^a for x >= 0; the relative error is up to 1e-16 times |a ln x|, and whole powers up to 4 are products."""
     if a == 1.0 or a == 2.0:
         return x if a == 1.0 else x * x
@@ -176,7 +176,7 @@ def power(x, a):
 
 
 @strict
-def whole_power(x, n):
+def whole_power(x: float, n: int) -> float:
     """Return x^n for a whole number n >= 0, by squaring."""
     out = 1.0
     while n > 0:
@@ -187,7 +187,7 @@ def whole_power(x, n):
     return out
 
 
-def hypot(a, b):
+def hypot(a: float, b: float) -> float:
     """Return sqrt(a^2 + b^2) without overflow."""
     high, low = max(abs(a), abs(b)), min(abs(a), abs(b))
     if low == 0.0:
@@ -197,7 +197,7 @@ def hypot(a, b):
 
 
 # ---- sine and cosine -------------------------------------------------------------------------------------------------
-def sine_cosine(t):
+def sine_cosine(t: float) -> tuple[float, float]:
     """Return sin t and cos t for |t| < FAR, to 3e-16."""
     n = (t * QUARTERS + ROUND) - ROUND
     r = ((t - n * HALF_1) - n * HALF_2) - n * HALF_3
@@ -210,7 +210,7 @@ def sine_cosine(t):
     return -a if q & 2 else a, -b if (q + 1) & 2 else b
 
 
-def far_sine_cosine(t):
+def far_sine_cosine(t: float) -> tuple[float, float]:
     """Return sin t and cos t for any finite t; from BEYOND on, of the rest of t by the float nearest to 2 pi."""
     if abs(t) > BEYOND:
         t = t % TURN
@@ -225,7 +225,7 @@ def far_sine_cosine(t):
     return -a if q & 2 else a, -b if (q + 1) & 2 else b
 
 
-def tan(t):
+def tan(t: float) -> float:
     """Return the tangent, for |t| < FAR."""
     s, c = sine_cosine(t)
     return s / c

@@ -124,7 +124,7 @@ def kind_of(t: Any) -> type:
 
 def in_order(t: Any) -> bool:
     """Return whether sums over this are taken in order: those over one class among others are (see `strict`)."""
-    return getattr(kind_of(t), "in_order", False) or any(in_order(u) for u in getattr(t, "types", ()) or ())
+    return getattr(kind_of(t), "strict", False) or any(in_order(u) for u in getattr(t, "types", ()) or ())
 
 
 def taken_as_written(fn: Any) -> bool:

@@ -209,12 +209,12 @@ class Whole(NamedTuple):
     """Coordinate j is cell j."""
 
 
+@strict
 class Of(NamedTuple):
     """Coordinate j is cell jK + c: the weights of class c."""
 
     K: Any
     c: Any
-    in_order = True  # sums over one class among others are taken in order (see `strict`)
 
 
 @word

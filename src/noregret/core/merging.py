@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .features import Anything, Columns, Hashed, Names, Numbers
+from .params import same_value
 from .rounds import EXAMPLES, MISTAKES, SEEN, UPDATES
 from .state import Dims, Slot, settle, tmap
 
@@ -82,7 +83,7 @@ def check(base: Learner | None, parts: Sequence[Learner]) -> None:
     for other in (*parts[1:], *([] if base is None else [base])):
         if type(mine) is not type(other):
             raise TypeError(f"cannot merge a {type(other).__name__} into a {type(mine).__name__}")
-        if repr(mine.get_params()) != repr(other.get_params()):
+        if not same_value(mine.get_params(), other.get_params()):
             raise ValueError(f"cannot merge learners with different parameters: {mine!r} and {other!r}")
     if mine._merging == "none":
         raise TypeError(f"{type(mine).__name__} has no merge: what it keeps is a history, not a sum")

@@ -22,7 +22,7 @@ from . import processor
 NAME = "noregret"
 
 
-class Library(JITCodeLibrary):  # type: ignore[misc]
+class Library(JITCodeLibrary):
     """Code of one function and what it calls, made ready to run only if Python can call it."""
 
     @property
@@ -43,7 +43,7 @@ class Library(JITCodeLibrary):  # type: ignore[misc]
             self._finalized = True
 
 
-class Generator(JITCPUCodegen):  # type: ignore[misc]
+class Generator(JITCPUCodegen):
     """Machine code for the level."""
 
     _library_class = Library
@@ -56,7 +56,7 @@ class Generator(JITCPUCodegen):  # type: ignore[misc]
         return super()._get_host_cpu_features() if features is None else features
 
 
-class Context(CPUContext):  # type: ignore[misc]
+class Context(CPUContext):
     """Numba's CPU with the other generator."""
 
     def init(self) -> None:
@@ -71,7 +71,7 @@ class Context(CPUContext):  # type: ignore[misc]
         return [].append  # a new builtin, all that Numba wants here: a key
 
 
-class Target(CPUTarget):  # type: ignore[misc]
+class Target(CPUTarget):
     """What Numba asks for the two contexts."""
 
     @cached_property
@@ -79,13 +79,13 @@ class Target(CPUTarget):  # type: ignore[misc]
         return Context(self.typing_context, self._target_name)
 
 
-class LevelDispatcher(Dispatcher):  # type: ignore[misc]
+class LevelDispatcher(Dispatcher):
     """A compiled function."""
 
     targetdescr = Target(NAME)
 
 
-class Processors(CPU):  # type: ignore[misc]
+class Processors(CPU):
     """The processors of a level, in Numba's tree of targets: what is known for a CPU serves here too."""
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.basis import snake, written
-from ..core.learner import Learner, same
+from ..core.learner import Learner
+from ..core.params import same_value
 from ..core.stores import value
 from ..registry import learner as by_name
 from ..text import shortened
@@ -98,7 +99,7 @@ def spelled(part: Any) -> str:
         given, usual = part._asdict(), part._field_defaults
     else:
         return str(part).lower() if part is None or isinstance(part, bool) else str(part)
-    changed = [k for k, v in given.items() if k not in usual or not (same(v, usual[k]) or v == usual[k])]
+    changed = [k for k, v in given.items() if k not in usual or not same_value(v, usual[k])]
     first = list(given)[:2]
     while first and first[-1] not in changed:
         first.pop()
@@ -108,7 +109,7 @@ def spelled(part: Any) -> str:
 
 def titled(model: Learner, maps: Sequence[Map] = ()) -> str:
     """Return a short name that tells this learner from others: its settings that are not defaults, and what comes before it."""
-    given = {k: v for k, v in model.get_params().items() if repr(v) != repr(model.defaults[k])}
+    given = {k: v for k, v in model.get_params().items() if not same_value(v, model.defaults[k])}
     changed = (f"{k}={spelled(v) if isinstance(v, tuple) else shortened(str(v), LONGEST)}" for k, v in given.items())
     return " ".join([model.name, *changed, *(["after", ">".join(map(spelled, maps))] if maps else [])])
 

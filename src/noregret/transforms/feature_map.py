@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core import inputs
 from ..core.inputs import Rows
+from ..core.params import same_value
 from .similarity import exact
 from .step import Step
 
@@ -92,7 +93,7 @@ class FeatureMap(Step):
 
     def merge(self, other: Any, numbers: np.ndarray | None = None) -> None:
         """Refuse a map with other features than this one."""
-        if repr(self) != repr(other):
+        if not same_value(self, other):
             raise ValueError(f"cannot merge features of different settings: {self!r} and {other!r}")
         if numbers is not None and (numbers != np.arange(len(numbers))).any():
             raise ValueError(

@@ -16,6 +16,7 @@ from ..core.learner import Learner, Progress, not_learned
 from ..core.learner_file import as_value, restored
 from ..core.merging import aligned, fork, joined
 from ..core.model_file import Saved
+from ..core.params import same_value
 from ..core.state import settle, tmap
 from ..core.values import Tensors, encode_own
 from ..tasks.classification import Classifier, widest
@@ -354,10 +355,16 @@ class Pipeline(Saved):
         everyone = [*parts, *([] if base is None else [base])]
         for other in everyone[1:]:
             steps = [[(type(s), plain(s.get_params())) for s in model.steps] for model in (everyone[0], other)]
-            if steps[0] != steps[1]:
+            if not same_value(*steps):
                 raise ValueError(f"cannot merge pipelines of different steps or settings: {everyone[0]!r} and {other!r}")
         front = copy.deepcopy(everyone[0].front)
-        numbers = [None, *(front.merge(other.front, -len(parts) + 1 if other is base else 1) for other in everyone[1:])]
+        table = next((model.front.table for model in everyone if model.front.table is not None), None)
+        if front.table is None and table is not None:
+            front.table = table.fresh()
+        numbers: list[np.ndarray | None] = [None]
+        for other in everyone[1:]:
+            fresh = other.front.table is None and "_m" not in other.learner.__dict__  # its table comes with its first row
+            numbers.append(None if fresh else front.merge(other.front, 1 - len(parts) if other is base else 1))
         width = 0 if front.table is None else front.table.width
         learners = [renumbered(model.learner, at, width) for model, at in zip(everyone, numbers, strict=True)]
         return front, joined(None if base is None else learners[-1], learners[: len(parts)], length)

@@ -6,7 +6,7 @@ import copy
 import inspect
 from typing import Any, Self
 
-from ..core.learner import same
+from ..core.params import same_value
 
 
 class Step:
@@ -41,5 +41,5 @@ class Step:
 
     def __repr__(self) -> str:
         given = self.settings()
-        changed = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items() if not same(v, given[k]))
+        changed = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items() if not same_value(v, given[k]))
         return f"{type(self).__name__}({changed})"
