@@ -18,7 +18,6 @@ from safetensors.numpy import save as serialize
 import noregret as nr
 from noregret.core.learner import REGISTRY
 from noregret.core.model_file import FORMAT, ModelFileError, checksum, load
-from noregret.core.state import leaves
 from noregret.core.values import decode, encode, known_parts
 from noregret.parts import losses, projections, proximal
 
@@ -45,18 +44,6 @@ def learner(name, layout, **params):
     return getattr(nr, name)(hash_bits=4 if layout == "hashed" else None, **params)
 
 
-def used(m):
-    """Return the arrays of a model without the room that is spare."""
-    if not hasattr(m, "spec"):
-        return m.arrays()
-    slots = {path: slot for path, slot, _ in leaves(m.spec, m.spec)}
-    found = {}
-    for path, a in m.arrays().items():
-        cut = tuple(slice(m.features.size if axis == "feature" else None) for axis in slots[path].axes)
-        found[path] = slots[path].view(a, m.dims)[cut]
-    return found
-
-
 def same(a, b):
     """Check that two learners are the same to the bit."""
     assert type(a) is type(b)
@@ -70,9 +57,9 @@ def same(a, b):
     assert {**m.dims, "feature": 0} == {**n.dims, "feature": 0}
     assert m.many == n.many
     assert m.tally.tolist() == n.tally.tolist()
-    assert used(m).keys() == used(n).keys()
-    for path, x in used(m).items():
-        z = used(n)[path]
+    assert m.used().keys() == n.used().keys()
+    for path, x in m.used().items():
+        z = n.used()[path]
         assert (x.dtype, x.shape, x.tobytes()) == (z.dtype, z.shape, z.tobytes()), path
     for z in n.arrays().values():
         assert z.flags.writeable

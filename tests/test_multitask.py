@@ -42,7 +42,7 @@ def dicts(X, tasks=None):
 
 
 def bits(m):
-    return {**{k: a.tobytes() for k, a in m._m.arrays().items()}, "tally": m._m.tally.tobytes(), "tasks": list(m._m.tasks)}
+    return {**{k: a.tobytes() for k, a in m._m.used().items()}, "tally": m._m.tally.tobytes(), "tasks": list(m._m.tasks)}
 
 
 def unchanged(m, call, error, match):

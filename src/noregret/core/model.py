@@ -371,6 +371,12 @@ class Model:
         """Return every array of the state that has a meaning between rounds, by its dotted path."""
         return {path: a for path, slot, a in leaves(self.spec, self.state) if not slot.scratch}
 
+    def used(self) -> dict[str, np.ndarray]:
+        """Return them without spare room, their axes apart."""
+        dims = {**self.dims, "feature": max(self.features.size, 1)}
+        found = ((path, slot, slot.grow(a, self.dims, dims)) for path, slot, a in leaves(self.spec, self.state) if not slot.scratch)
+        return {path: slot.view(a, dims) for path, slot, a in found}
+
     def weights(self) -> np.ndarray:
         """Return the primal weights, one row per class (or one row), over the coordinates in use."""
         flat = self.learner.primal(self.state, self.params)
