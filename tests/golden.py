@@ -70,7 +70,7 @@ def of_learner(name):
             m = nr.learner(name)
             X, y = stream(m, K)
             m.partial_fit(layout(X), y)
-            out[f"{K} {'dense' if layout is np.asarray else 'sparse'}"] = digest({**m._m.arrays(), "tally": m._m.tally})
+            out[f"{K} {'dense' if layout is np.asarray else 'sparse'}"] = digest({**m.model.arrays(), "tally": m.model.tally})
     return out
 
 
@@ -99,7 +99,7 @@ def of_settings(name):
     m = more_learners()[name]
     X, y = stream(m, 2)
     m.partial_fit(X, y)
-    return {"dense": digest({**m._m.arrays(), "tally": m._m.tally})}
+    return {"dense": digest({**m.model.arrays(), "tally": m.model.tally})}
 
 
 def of_transforms():
@@ -121,7 +121,7 @@ def of_transforms():
     m = nr.pipeline(nr.Scale(), nr.NAG())
     y = (X[:, 0] > X[:, 1]).astype(int)
     m.partial_fit(X, y)
-    return {**out, "scale > nag": digest(m.learner._m.arrays())}
+    return {**out, "scale > nag": digest(m.learner.model.arrays())}
 
 
 def dense(z):

@@ -257,7 +257,7 @@ def follow(name, layout):
         f = m.learn_many(layout(X[i : i + 1]), y[i : i + 1], sample_weight=None if c is None else c[i : i + 1])
         np.testing.assert_allclose(np.ravel(f), np.ravel(scores[i]), atol=2e-6)
         for field, rounds in arrays.items():
-            found = m._m.arrays()[field].reshape(-1, m._m.dims["class"]).T
+            found = m.model.arrays()[field].reshape(-1, m.model.dims["class"]).T
             np.testing.assert_allclose(found, np.atleast_2d(rounds[i]), atol=2e-6)
 
 
@@ -468,8 +468,8 @@ def test_transcription(name, params, K, weighted):
             name if K else f"{name}_regressor", fit_intercept=False, **params, **({"classes": np.unique(y)} if K else {})
         )
         np.testing.assert_allclose(m.learn_many(csr_matrix(X) if weighted else X, y, sample_weight=c), f, rtol=1e-8, atol=1e-8)
-    for field, a in m._m.arrays().items():
-        found = a.reshape(-1, m._m.dims["class"]).T.ravel() if a.size > 1 else a
+    for field, a in m.model.arrays().items():
+        found = a.reshape(-1, m.model.dims["class"]).T.ravel() if a.size > 1 else a
         np.testing.assert_allclose(found, getattr(ref, field), rtol=1e-8, atol=1e-8, err_msg=field)
 
 
@@ -572,12 +572,12 @@ def test_zeros_and_weightless_rows_change_nothing():
     with nr.core.engine.interpreted():
         for name in REFERENCES:
             a, b = (nr.learner(name, fit_intercept=False, classes=[-1, 1]).partial_fit(Z, y) for Z in (csr_matrix(X), stored))
-            before = {k: v.copy() for k, v in b._m.arrays().items()}
+            before = {k: v.copy() for k, v in b.model.arrays().items()}
             b.partial_fit(0 * X[:3], y[:3])
             b.partial_fit(X[:3], y[:3], sample_weight=np.zeros(3))
-            for k, v in a._m.arrays().items():
+            for k, v in a.model.arrays().items():
                 assert np.array_equal(v, before[k])
-                assert np.array_equal(v, b._m.arrays()[k])
+                assert np.array_equal(v, b.model.arrays()[k])
 
 
 def test_adagrad_regret():
@@ -605,7 +605,7 @@ def test_coins_are_never_lost():
         with nr.core.engine.interpreted():
             for i in range(len(y)):
                 m.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=c[i : i + 1])
-                if "_m" in m.__dict__:
+                if m.started:
                     s = m.state
                     assert (4.0 + s.R > 0).all()
                     assert (np.abs(s.theta) <= s.G * (1 + 1e-12)).all()

@@ -28,10 +28,10 @@ def make(registry, task, classes=None, **params):
 
 def started(m, X, start):
     """A model that begins at given weights (settled, so that tracked norms follow)."""
-    m._m = m._start(nr.core.inputs.rows(X, "float64"))
-    w = m._m.state.w
+    m.model = m._start(nr.core.inputs.rows(X, "float64"))
+    w = m.model.state.w
     w.u[:] = np.asarray(start, float).T.ravel()
-    nr.core.state.settle(m._m.state)
+    nr.core.state.settle(m.model.state)
     return m
 
 
@@ -57,7 +57,7 @@ def follow(t, layout):
         if t.scores is not None and t.scores[i] is not None:
             np.testing.assert_allclose(np.ravel(f), np.ravel(t.scores[i]), atol=2e-6)
         if t.W is not None and t.W[i] is not None:
-            w = m.state.w.u[None] if t.registry == "voted_perceptron" else m._m.weights()
+            w = m.state.w.u[None] if t.registry == "voted_perceptron" else m.model.weights()
             np.testing.assert_allclose(w, np.atleast_2d(t.W[i]), atol=2e-6)
 
 
@@ -200,7 +200,7 @@ def compare(registry, params, K, weighted):
     counted = np.ones(len(y), bool) if c is None else c > 0.0
     np.testing.assert_allclose(f[counted], ref.scores[counted], rtol=1e-9, atol=1e-9)
     if registry != "voted_perceptron":
-        np.testing.assert_allclose(m._m.weights(), np.atleast_2d(ref.W[-1]), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(m.model.weights(), np.atleast_2d(ref.W[-1]), rtol=1e-9, atol=1e-9)
     assert m.n_updates_ == ref.updated[counted].sum()
     assert m.n_seen_ == counted.sum()
 

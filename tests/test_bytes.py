@@ -174,11 +174,11 @@ def test_classes_that_come_take_their_share(rule, layout, watched):
 def test_too_many_classes_are_refused(layout):
     X, y = rows()
     m = nr.PA1(kernel=nr.RBF(0.1), budget=nr.RemoveOldest(bytes=1500)).partial_fit(layout(X), y)
-    before, known = {k: a.copy() for k, a in m._m.arrays().items()}, list(m.classes_)
+    before, known = {k: a.copy() for k, a in m.model.arrays().items()}, list(m.classes_)
     with pytest.raises(ValueError, match="holds no support vector: one takes"):
         m.partial_fit(layout(X), np.arange(len(y)))
     assert list(m.classes_) == known
-    for k, a in m._m.arrays().items():
+    for k, a in m.model.arrays().items():
         np.testing.assert_array_equal(a, before[k])
 
 
@@ -206,7 +206,7 @@ def test_files_go_on(tmp_path):
     n = nr.load(tmp_path / "m")
     for each in (m, n):
         each.partial_fit(csr_matrix(X[50:]), y[50:] + (np.arange(40) > 20))
-        assert held(each._m) <= 4000
+        assert held(each.model) <= 4000
     np.testing.assert_array_equal(m.decision_function(X), n.decision_function(X))
     meta, tensors = opened((tmp_path / "m").read_bytes(), tmp_path / "m")
     tensors["state.w.S.cap.live"][0] -= 1
@@ -220,7 +220,7 @@ def test_dicts(rule):
     m = nr.PA1(kernel=nr.RBF(0.1), budget=getattr(nr, rule)(bytes=4000))
     for t in range(150):
         m.learn_one({f"w{j}": 1.0 for j in rng.integers(3 + t, size=rng.integers(1, 9))}, "ab"[int(rng.integers(2))])
-        assert held(m._m) <= 4000
+        assert held(m.model) <= 4000
     assert 5 < m.n_support_ < 60
 
 
@@ -273,7 +273,7 @@ def test_in_a_pool_of_dicts():
     m = nr.Hedge(learners=[nr.PA1(kernel=nr.RBF(0.1), budget=nr.Merge(bytes=4000)), "perceptron"])
     for _ in range(60):
         m.learn_one({f"w{j}": 1.0 for j in rng.integers(90, size=6)}, "ab"[int(rng.integers(2))])
-        assert held(m._m.members[0].m) <= 4000
+        assert held(m.model.members[0].m) <= 4000
 
 
 def test_in_a_pool():
@@ -284,5 +284,5 @@ def test_in_a_pool():
     one = one_by_one(nr.Hedge(learners=[member, "perceptron"]), X, y)
     whole = nr.Hedge(learners=[member, "perceptron"]).partial_fit(X, y)
     for m in (one, whole):
-        assert held(m._m.members[0].m) <= 3000
+        assert held(m.model.members[0].m) <= 3000
     np.testing.assert_allclose(one.decision_function(X), whole.decision_function(X), rtol=1e-12)

@@ -260,11 +260,11 @@ def test_debugging_shows_the_error(monkeypatch, here):
 # ---- training and predicting -----------------------------------------------------------------------------------------
 def same_state(a, b):
     a, b = nr.load(a), nr.load(b)
-    one, two = a._m.arrays(), b._m.arrays()
+    one, two = a.model.arrays(), b.model.arrays()
     assert one.keys() == two.keys()
     for k in one:
         assert np.array_equal(one[k], two[k]), k
-    assert np.array_equal(a._m.tally, b._m.tally)
+    assert np.array_equal(a.model.tally, b.model.tally)
 
 
 def test_train_predict_inspect(here):

@@ -471,8 +471,8 @@ def test_reject(K):
     with nr.core.engine.interpreted():
         m, X = learned(K)
         plain = m.predict(X)
-        at = m._margins(m._m, X)
-        right = m._right(m._m, at, m._picked(m._m, at.f))
+        at = m._margins(m.model, X)
+        right = m._right(m.model, at, m._picked(m.model, at.f))
         for reject in (0.5, 0.8, 0.99):
             said = m.predict(X, reject=reject)
             kept = right >= reject
@@ -608,7 +608,7 @@ def test_sampling_by_confidence():
         m._rng = None
         plain = make("arow")
         for i in range(len(y)):
-            v = plain.confidence(X[i : i + 1])[0] if "_m" in plain.__dict__ else X[i] @ X[i]
+            v = plain.confidence(X[i : i + 1])[0] if plain.started else X[i] @ X[i]
             queried = m.learn_many(X[i : i + 1], y[i : i + 1])[0]
             assert queried == (v / (1 + v) > (i + 1) ** -0.4)
             if queried:
@@ -750,6 +750,6 @@ def test_theorems_hold_and_the_bounds_are_their_consequence(m, seed):
     t = nr.core.bounds.compare(X, y, u[None])
     assert t.energy == pytest.approx(((X @ u) ** 2).sum())
     assert t.scatter == pytest.approx(((X * u) ** 2).sum())
-    promised = m.bound.value(t, m._m.params)
+    promised = m.bound.value(t, m.model.params)
     assert measured <= theorem + 1e-9
     assert measured <= promised < np.inf

@@ -123,8 +123,8 @@ def test_equal_costs_of_1_change_nothing(name, covariance):
     with interpreted():
         a, b = (make(name, 4, covariance=covariance, cost=cost) for cost in (None, 1 - np.eye(4)))
         assert np.array_equal(a.learn_many(X, y, sample_weight=c), b.learn_many(X, y, sample_weight=c))
-    for k, v in a._m.arrays().items():
-        assert np.array_equal(v, b._m.arrays()[k])
+    for k, v in a.model.arrays().items():
+        assert np.array_equal(v, b.model.arrays()[k])
     assert a.n_updates_ == b.n_updates_
 
 
@@ -209,11 +209,11 @@ def test_what_costs_nothing_teaches_nothing(name, mode):
     cost[2] = 0.0
     with interpreted():
         m = make(name, 4, cost=cost, mode=mode).partial_fit(X, y)
-        before, updates = {k: a.copy() for k, a in m._m.arrays().items()}, m.n_updates_
+        before, updates = {k: a.copy() for k, a in m.model.arrays().items()}, m.n_updates_
         m.partial_fit(X, np.full(len(X), 2))
     assert m.n_updates_ == updates
     for k, a in before.items():
-        assert np.array_equal(a, m._m.arrays()[k]), k
+        assert np.array_equal(a, m.model.arrays()[k]), k
 
 
 @pytest.mark.parametrize(("costs", "wanted"), [((1, 1), 1), ((1, 2), 2), ((1, 1.1), 1), ((0, 1), 2), ((9, 1), 1), ((0, 0), 0)])
@@ -221,7 +221,7 @@ def test_what_costs_nothing_teaches_nothing(name, mode):
 def test_the_rival_lacks_most_of_its_margin(name, costs, wanted):
     """Scores 0, -0.1, -0.5 of variance 1, so v = 2: class 2 goes first where its confusion asks for 0.4 more; costs of 0 never."""
     with interpreted():
-        m = make(name, 3, eta=0.8, cost={(0, 1): costs[0] ** 2, (0, 2): costs[1] ** 2}).partial_fit([[0.0, 1.0]], [0])._m
+        m = make(name, 3, eta=0.8, cost={(0, 1): costs[0] ** 2, (0, 2): costs[1] ** 2}).partial_fit([[0.0, 1.0]], [0]).model
         at = Every(np.array([1.0, 0.0]), np.uintp(3))
         assert rival(m.cost, m.state, m.params, np.array([0.0, -0.1, -0.5]), 0, at) == wanted
 
@@ -296,11 +296,11 @@ def test_bad_costs_are_refused(name):
             with pytest.raises(ValueError, match=said):
                 make(name, 4, **bad).partial_fit(X, y)
         m = make(name, 4, cost=COSTS[4]).partial_fit(X, y)
-        before = {k: a.copy() for k, a in m._m.arrays().items()}
+        before = {k: a.copy() for k, a in m.model.arrays().items()}
         with pytest.raises(ValueError, match="not negative"):
             m.set_params(cost=-COSTS[4])
         assert np.array_equal(m.cost, COSTS[4])
-        assert all(np.array_equal(a, m._m.arrays()[k]) for k, a in before.items())
+        assert all(np.array_equal(a, m.model.arrays()[k]) for k, a in before.items())
         f = m.decision_function(X)
         m.set_params(cost=4.0 * COSTS[4], mode="prediction").partial_fit(X, y)
         assert not np.array_equal(f, m.decision_function(X))

@@ -219,7 +219,7 @@ def test_one_step_with_other_scores_is_another_driver(y):
 
 def dot_of_all(m, X):
     f = np.column_stack([X, np.ones(len(X))]) @ m.state.w.reshape(X.shape[1] + 1, -1)
-    return f if f.shape[1] > 1 else m._outward(m._m, f)
+    return f if f.shape[1] > 1 else m._outward(m.model, f)
 
 
 def test_errors_of_a_score_are_in_its_terms_too():
@@ -272,7 +272,7 @@ def test_kernels_release_the_gil():
     m = nr.PA1().partial_fit(X[:10], np.arange(10) % 2)
     rows = nr.core.inputs.rows(X, "float64")
     y, out = np.where(X[:, 0] > 0, 1.0, -1.0), np.empty((len(X), 1))
-    learn = m._m.loop("dense", False).learn
+    learn = m.model.loop("dense", False).learn
     ticks, done = [], threading.Event()
 
     def clock():
@@ -283,7 +283,7 @@ def test_kernels_release_the_gil():
     t = threading.Thread(target=clock)
     t.start()
     begin = time.perf_counter()
-    learn(*m._m.args, *rows.arrays, y, m._m.tally, m._m.work, out)
+    learn(*m.model.args, *rows.arrays, y, m.model.tally, m.model.work, out)
     end = time.perf_counter()
     done.set()
     t.join()

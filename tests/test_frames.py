@@ -22,7 +22,7 @@ Y = np.where(X[:, 0] - X[:, 1] + 0.3 * X[:, 2] > 0, 1, 0)
 
 
 def snapshot(learner):
-    m = learner._m
+    m = learner.model
     labels = m.labels.values if m.labels else None
     return {**{k: a.tobytes() for k, a in m.arrays().items()}, "tally": m.tally.tolist(), "labels": labels}
 
@@ -165,7 +165,7 @@ def test_missing_targets_are_refused(y):
     learner = nr.PA1()
     with pytest.raises(ValueError, match=r"NaN|None|missing"):
         learner.partial_fit(X[:3], y)
-    assert "_m" not in learner.__dict__
+    assert not learner.started
 
 
 # ---- missing values and other things that are no numbers -----------------------------------------------------------------

@@ -134,8 +134,8 @@ def test_learners_are_those_of_a_pass_on_their_own(rule):
                 wrong[-1] += c[i] * (m.learn_one(X[i], int(y[i]), float(c[i])) != y[i])
         m = pool(rule).partial_fit(X, y, sample_weight=c)
         for a, b in zip(alone, m.learners_, strict=True):
-            for k, v in a._m.arrays().items():
-                np.testing.assert_allclose(v, b._m.arrays()[k], rtol=1e-9, atol=1e-12)
+            for k, v in a.model.arrays().items():
+                np.testing.assert_allclose(v, b.model.arrays()[k], rtol=1e-9, atol=1e-12)
         if rule != "bayes":
             np.testing.assert_allclose(m.losses_, wrong)
         assert m.n_seen_ == (c > 0).sum()
@@ -375,7 +375,7 @@ def test_members_with_kernels_keep_sparse_rows_sparse(tmp_path):
         for x, y in zip(rows, labels, strict=True):
             m.learn_one(x, y)
             apart.learn_one(x, y)
-        member = m._m.members[0].learner
+        member = m.model.members[0].learner
         assert issparse(member.support_vectors_)
         np.testing.assert_allclose(member.dual_coef_, apart.dual_coef_)
         m.save(tmp_path / "m.nr")

@@ -92,10 +92,10 @@ def test_what_is_not_a_batch(X, said):
 def test_bad_weights(c, said):
     for cls in (nr.PA1, nr.PA1Regressor, nr.PAUniclass):
         m = cls().partial_fit(np.eye(3), [0, 1, 0])
-        before = copy.deepcopy(m._m.arrays())
+        before = copy.deepcopy(m.model.arrays())
         with pytest.raises(ValueError, match=said):
             m.partial_fit(np.eye(3), [0, 1, 0], sample_weight=c)
-        assert all(np.array_equal(v, m._m.arrays()[k]) for k, v in before.items())
+        assert all(np.array_equal(v, m.model.arrays()[k]) for k, v in before.items())
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ def test_a_zero_row_changes_nothing_but_round_counters():
             X, y = nr.checks.stream(m, n=40, K=3)
             with nr.core.engine.interpreted():
                 m.partial_fit(X, y)
-                before = {k: v.copy() for k, v in m._m.arrays().items() if k not in ("t", "w.b", "w.n", "w.votes")}
+                before = {k: v.copy() for k, v in m.model.arrays().items() if k not in ("t", "w.b", "w.n", "w.votes")}
                 updates = m.n_updates_
                 m.partial_fit(np.zeros((3, X.shape[1])), y[:3])
-            assert all(np.array_equal(v, m._m.arrays()[k]) for k, v in before.items()), name
+            assert all(np.array_equal(v, m.model.arrays()[k]) for k, v in before.items()), name
             assert m.n_updates_ == updates
 
 

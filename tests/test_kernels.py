@@ -61,7 +61,7 @@ def test_trace(t, layout):
         shift = t.figures["rho"][i - 1] if t.registry == "norma_novelty" and i else 0.0  # the score has the threshold inside
         np.testing.assert_allclose(np.ravel(f) + shift, np.ravel(t.scores[i]), atol=2e-6)
         if not t.alpha[i]:
-            assert "_m" not in m.__dict__ or m.n_support_ == 0
+            assert not m.started or m.n_support_ == 0
             continue
         np.testing.assert_allclose(np.atleast_2d(m.dual_coef_), np.atleast_2d(t.alpha[i]), atol=2e-6)
         sv = m.support_vectors_
@@ -458,7 +458,7 @@ def test_merging_sparse_vectors(step, K):
     np.testing.assert_allclose(whole.learn_many(csr_matrix(X), y), f, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(whole.dual_coef_, dense.dual_coef_, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(whole.support_vectors_.toarray(), dense.support_vectors_, rtol=1e-12, atol=1e-12)
-    assert whole.state.w.sound(whole._m.dims)
+    assert whole.state.w.sound(whole.model.dims)
     assert not whole.state.w.S.z.any()
     nr.checks.chunk(make(), csr_matrix(X), y, sizes=(1, 7))
 
@@ -473,7 +473,7 @@ def test_merged_vectors_have_the_nonzeros_of_both():
     sizes = (w.S.end - w.S.start)[:10]
     assert 3 < sizes.max() <= 30
     assert all(len(set(w.S.idx[a:b].tolist())) == b - a for a, b in zip(w.S.start[:10], w.S.end[:10], strict=True))
-    assert sum(a.nbytes for a in m._m.arrays().values()) < 20_000
+    assert sum(a.nbytes for a in m.model.arrays().values()) < 20_000
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -777,7 +777,7 @@ def test_support_report():
     said = m.support_report(top=4)
     assert (said["kernel"], said["budget"]) == ("Polynomial(degree=2, gamma=1, coef0=1)", "RemoveRedundant(B=9)")
     assert (said["vectors"], said["additions"]) == (9, m.n_updates_)
-    assert said["bytes"] == sum(a.nbytes for a in m._m.arrays().values())
+    assert said["bytes"] == sum(a.nbytes for a in m.model.arrays().values())
     assert said["by_class"] == {c: int((m.dual_coef_.argmax(0) == c).sum()) for c in range(3)}
     sizes = np.linalg.norm(m.dual_coef_, axis=0)
     births = m.state.w.born[m.state.w.order()]
@@ -842,7 +842,7 @@ def test_budget_in_bytes(budget):
     m = nr.PA1(kernel=nr.RBF(), budget=part, classes=[-1, 1])
     for i in range(len(y)):
         m.partial_fit(X[i : i + 1], y[i : i + 1])
-        assert sum(a.nbytes for _, _, a in nr.core.state.leaves(m._m.spec, m._m.state)) <= 4000
+        assert sum(a.nbytes for _, _, a in nr.core.state.leaves(m.model.spec, m.model.state)) <= 4000
     assert 3 <= m.n_support_ == m.state.w.budget.B
     larger = nr.PA1(kernel=nr.RBF(), budget=part._replace(bytes=8000), classes=[-1, 1]).partial_fit(X, y)
     assert larger.n_support_ > m.n_support_
@@ -855,7 +855,7 @@ def test_sparse_rows_keep_sparse_vectors():
     y = rng.choice([-1, 1], 120)
     m = nr.PA1(kernel=nr.RBF(), budget=nr.RemoveOldest(20), classes=[-1, 1]).partial_fit(X, y)
     assert m.n_support_ == 20
-    assert sum(a.nbytes for a in m._m.arrays().values()) < 40_000
+    assert sum(a.nbytes for a in m.model.arrays().values()) < 40_000
     np.testing.assert_allclose(m.support_vectors_.toarray(), X[100:].toarray())
     free = nr.PA1(kernel=nr.RBF(), classes=[-1, 1])
     short = y * free.learn_many(X, y) < 1.0

@@ -63,7 +63,7 @@ def test_laws_catch_what_breaks_them():
 
         def save(self, path):
             m = copy.deepcopy(self)
-            m._m.state.w[0] += 1.0
+            m.model.state.w[0] += 1.0
             super(Careless, m).save(path)
 
     with pytest.raises(AssertionError, match="resume law: as loaded: w differs"):
@@ -72,7 +72,7 @@ def test_laws_catch_what_breaks_them():
 
     class Impure(nr.PA1):
         def predict(self, X):
-            self._m.state.w[0] += 1.0
+            self.model.state.w[0] += 1.0
             return super().predict(X)
 
     with pytest.raises(AssertionError, match="purity law"):
@@ -147,8 +147,8 @@ def test_resume_in_a_new_process(tmp_path):
     subprocess.run([sys.executable, "-W", "error", "-c", code, str(tmp_path)], check=True)
     for name, m in whole.items():
         again = nr.load(tmp_path / f"{name}.nr")
-        assert all(np.array_equal(a, again._m.arrays()[k]) for k, a in m._m.arrays().items()), name
-        assert np.array_equal(m._m.tally, again._m.tally), name
+        assert all(np.array_equal(a, again.model.arrays()[k]) for k, a in m.model.arrays().items()), name
+        assert np.array_equal(m.model.tally, again.model.tally), name
 
 
 def test_user_learner_obeys_the_laws():

@@ -24,7 +24,7 @@ def stream(K=2, n=80, d=5, seed=0):
 
 
 def arrays(m):
-    return {**m._m.arrays(), "tally": m._m.tally}
+    return {**m.model.arrays(), "tally": m.model.tally}
 
 
 def same(a, b):
@@ -35,7 +35,7 @@ def same(a, b):
 def test_before_any_label_the_answer_is_none():
     m = nr.PA1()
     assert m.predict_one({"a": 1}) is None
-    assert "_m" not in m.__dict__
+    assert not m.started
     assert nr.PA1Regressor().predict_one([1.0, 2.0]) == 0.0
     assert m.learn_one({"a": 1}, "x") is None
     assert m.predict_one({"b": 5}) == "x"  # the only one known
@@ -139,8 +139,8 @@ def test_two_classes_become_three_without_losing_what_was_learned():
         Z = np.minimum(np.abs(X), 1.0) if m.nonnegative else X
         m.partial_fit(Z, y)
         before = m.predict(Z)
-        m._m.labels.extend([2])
-        m._m.relabel()
+        m.model.labels.extend([2])
+        m.model.relabel()
         if not m.nonnegative:  # Winnow's threshold has no counterpart among many classes
             assert np.array_equal(before, m.predict(Z)), name
         m.partial_fit(Z, y * 2)
@@ -277,7 +277,7 @@ def test_hashing_is_stable_and_counts_collisions():
         m.learn_one({f"n{i}": 1.0, f"m{i}": 1.0}, i % 2)
     assert m.hash_collisions_ > 0
     assert m.coef_.shape == (1, 8)
-    assert len(m._m.features.table) <= 16
+    assert len(m.model.features.table) <= 16
     wide = nr.PA1(hash_bits=20).partial_fit([{"a": 1.0}, {"b": 1.0}], [0, 1])
     assert wide.hash_collisions_ == 0
 
@@ -309,9 +309,9 @@ def test_weight_one_changes_nothing_and_weight_zero_is_no_example(name):
         a, b = (m.clone().partial_fit(X[c > 0], y[c > 0], sample_weight=w) for w in (None, np.ones(int(c.sum()))))
         d = m.clone().partial_fit(X, y, sample_weight=c)
     for other in (b, d):
-        for k, v in a._m.arrays().items():
-            np.testing.assert_allclose(v, other._m.arrays()[k], rtol=1e-12, atol=1e-12)
-        assert np.array_equal(a._m.tally, other._m.tally)
+        for k, v in a.model.arrays().items():
+            np.testing.assert_allclose(v, other.model.arrays()[k], rtol=1e-12, atol=1e-12)
+        assert np.array_equal(a.model.tally, other.model.tally)
 
 
 def test_learn_one_takes_a_weight():
@@ -408,7 +408,7 @@ def test_parameters_are_checked_when_learning_begins():
         m = cls(**params)
         with pytest.raises((TypeError, ValueError), match=said):
             m.partial_fit(X, y)
-        assert "_m" not in m.__dict__
+        assert not m.started
     with pytest.raises(TypeError, match=r"PA1 has no parameter 'c'. Did you mean C\? It takes C, "):
         nr.PA1(c=1.0)
     with pytest.raises(ValueError, match="Invalid parameter 'c'"):

@@ -191,7 +191,7 @@ def test_an_integer_weight_is_so_many_repeats():
 
 # ---- RLS: removal ----------------------------------------------------------------------------------------------------------
 def snapshot(m):
-    return {k: a.copy() for k, a in m._m.arrays().items()}
+    return {k: a.copy() for k, a in m.model.arrays().items()}
 
 
 def test_adding_then_removing_restores_the_state():
@@ -318,8 +318,8 @@ def test_chunks_of_growing_features_are_bit_identical():
     y = rng.standard_normal(60).tolist()
     small = nr.RLS(window=7, forgetting=0.97)
     big = nr.RLS(window=7, forgetting=0.97)
-    big._m = big._start(None)
-    big._m.resize(feature=64)
+    big.model = big._start(None)
+    big.model.resize(feature=64)
     for x, t in zip(rows, y):
         assert small.learn_one(x, t) == big.learn_one(x, t)
     assert small.loss_ == big.loss_

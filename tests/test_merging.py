@@ -131,28 +131,28 @@ def test_moves_are_added_by_name(rows, n, length, classes):
     assert m.n_seen_ == len(rows)
     moved = [p.n_seen_ - 4 for p in parts]
     a = n if length == "sum" else length
-    labels, names = m._m.labels.values, m.feature_names_
+    labels, names = m.model.labels.values, m.feature_names_
     if len(labels) < 2:
         return
 
     def weights(model):  # of each class, whether it has a row of its own or not
         model = copy.deepcopy(model)
-        if not model._m.many:
+        if not model.model.many:
             for v in labels:
-                model._m.labels.add(v)
-            model._m.labels.refresh()
-            model._m.spread()
-        W = model._m.weights()
-        known = {v: k for k, v in enumerate(model._m.labels.values)}
+                model.model.labels.add(v)
+            model.model.labels.refresh()
+            model.model.spread()
+        W = model.model.weights()
+        known = {v: k for k, v in enumerate(model.model.labels.values)}
         at = {v: k + 1 for k, v in enumerate(model.feature_names_)} | {"": 0}
         return np.array([[W[known[v], at[f]] if v in known and f in at else 0.0 for f in ["", *names]] for v in labels])
 
     w0 = weights(base)
     expected = w0 + a * sum(k / sum(moved) * (weights(p) - w0) for k, p in zip(moved, parts))
-    if len(labels) > 2 or m._m.many:
-        np.testing.assert_allclose(m._m.weights(), expected, atol=1e-12)
+    if len(labels) > 2 or m.model.many:
+        np.testing.assert_allclose(m.model.weights(), expected, atol=1e-12)
     elif len(labels) == 2:
-        np.testing.assert_allclose(m._m.weights()[0] / 2.0, expected[m._m.labels.positive], atol=1e-12)
+        np.testing.assert_allclose(m.model.weights()[0] / 2.0, expected[m.model.labels.positive], atol=1e-12)
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -166,9 +166,9 @@ def test_gaussians_are_joined_by_precision(covariance, K):
         m = base.joined(parts, length)
 
         def natural(model):
-            mu, S = model._m.weights(), np.atleast_2d(model.covariance_)
-            order = [*range(1, mu.shape[1]), 0] if model._m.features.constant == 0 else list(range(mu.shape[1]))
-            mu = mu[:, order][np.argsort(model._m.labels.values) if len(mu) > 1 else slice(None)]
+            mu, S = model.model.weights(), np.atleast_2d(model.covariance_)
+            order = [*range(1, mu.shape[1]), 0] if model.model.features.constant == 0 else list(range(mu.shape[1]))
+            mu = mu[:, order][np.argsort(model.model.labels.values) if len(mu) > 1 else slice(None)]
             P = np.linalg.inv(S.reshape(len(mu), mu.shape[1], -1)) if covariance == "full" else 1.0 / S
             return np.ravel(P), np.ravel(P @ mu[:, :, None] if covariance == "full" else P * mu)
 
@@ -203,7 +203,7 @@ def test_weights_stay_in_their_region():
     for projection in ("l2", "l1", "box", "simplex"):
         base = nr.OGD(projection=projection, radius=0.5, eta=0.3).partial_fit(X[:50], y[:50])
         m = base.joined(went_on(base, *parted(X[50:], y[50:], 4)), "sum")
-        w = m._m.weights()
+        w = m.model.weights()
         size = {"l2": np.linalg.norm(w), "l1": np.abs(w).sum(), "box": np.abs(w).max(), "simplex": w.sum()}[projection]
         assert size <= 0.5 * (1 + 1e-9)
         assert projection != "simplex" or w.min() >= 0.0
@@ -315,6 +315,20 @@ def test_pipelines_are_joined_with_their_statistics():
     np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-7)
     assert m.score(rows, y) > 0.9
     assert nr.from_bytes(m.to_bytes()).digest() == m.digest()
+
+
+def test_pipelines_from_the_start():
+    """One that has met no row has no table yet: nothing changes by it, and it takes part as the start of the others."""
+    rows = [{"a": float(i), "c": "uv"[i % 2]} for i in range(20)]
+    fresh = nr.pipeline(nr.Scale(), nr.PA1())
+    m = fresh.clone().partial_fit(rows, [0, 1] * 10)
+    for merged in (fresh.clone().merge(m), copy.deepcopy(m).merge(fresh), fresh.joined([m]), fresh.joined([fresh.clone(), m])):
+        assert merged.digest() == m.digest()
+    parts = [fresh.clone().partial_fit(rows[i::2], [0, 1, 1, 0, 1] * 2) for i in range(2)]
+    assert fresh.joined(parts).n_seen_ == 20
+    numbered = fresh.clone().partial_fit(np.eye(2), [0, 1])
+    with pytest.raises(ValueError, match="cannot merge fronts of different steps"):
+        copy.deepcopy(m).merge(numbered)
 
 
 def test_pipelines_of_numbered_rows_are_joined():

@@ -42,14 +42,14 @@ def dicts(X, tasks=None):
 
 
 def bits(m):
-    return {**{k: a.tobytes() for k, a in m._m.arrays().items()}, "tally": m._m.tally.tobytes(), "tasks": list(m._m.tasks)}
+    return {**{k: a.tobytes() for k, a in m.model.used().items()}, "tally": m.model.tally.tobytes(), "tasks": list(m.model.tasks)}
 
 
 def unchanged(m, call, error, match):
-    before = copy.deepcopy(bits(m)), repr(m._m.features.names), None if m._m.labels is None else list(m._m.labels.values)
+    before = copy.deepcopy(bits(m)), repr(m.model.features.names), None if m.model.labels is None else list(m.model.labels.values)
     with pytest.raises(error, match=match):
         call()
-    assert before == (bits(m), repr(m._m.features.names), None if m._m.labels is None else list(m._m.labels.values))
+    assert before == (bits(m), repr(m.model.features.names), None if m.model.labels is None else list(m.model.labels.values))
 
 
 # ---- splits, weights, epochs -----------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_compiled_is_interpreted():
         plain = nr.MultiTask(lambda_=0.02).partial_fit(csr_matrix(X), y, tasks, c)
         np.testing.assert_allclose(plain.decision_function(csr_matrix(X), tasks), f, atol=1e-12)
     np.testing.assert_allclose(m.coef_, plain.coef_, atol=1e-12)
-    assert (m._m.tally == plain._m.tally).all()
+    assert (m.model.tally == plain.model.tally).all()
 
 
 @pytest.mark.parametrize("variant", ["individual", "all"])
@@ -140,7 +140,7 @@ def test_new_parameters_act_at_once(variant):
     X, y, tasks, _ = data(nr.MultiTaskRegressor)
     m = nr.MultiTaskRegressor(variant=variant, lambda_=0.01, gamma=4.0).partial_fit(X, y, tasks)
     m.set_params(lambda_=0.2)
-    t, G = m._m.state.w.w.t[0], m._m.state.w.w.G.reshape(-1, 3)[:6]
+    t, G = m.model.state.w.w.t[0], m.model.state.w.w.G.reshape(-1, 3)[:6]
     threshold = {"individual": 0.2, "all": 0.0, "both": 0.2 * 0.5}[variant]
     soft = np.sign(G) * np.maximum(0.0, np.abs(G / t) - threshold)
     if variant != "individual":
@@ -227,21 +227,21 @@ def test_merging_is_the_mean_by_examples(kind, variant):
     b = kind(variant=variant, lambda_=0.02).partial_fit(rows[second][::-1], y[second][::-1], other[second][::-1])
 
     def sums(m):
-        sense = 1.0 if kind is nr.MultiTaskRegressor or m._m.labels.values[m._m.labels.positive] == "yes" else -1.0
-        G = sense * m._m.state.w.w.G.reshape(-1, m._m.dims["class"])
-        return {(n, t): G[j + 1, k] for t, k in m._m.tasks.items() for j, n in enumerate(m.feature_names_)}
+        sense = 1.0 if kind is nr.MultiTaskRegressor or m.model.labels.values[m.model.labels.positive] == "yes" else -1.0
+        G = sense * m.model.state.w.w.G.reshape(-1, m.model.dims["class"])
+        return {(n, t): G[j + 1, k] for t, k in m.model.tasks.items() for j, n in enumerate(m.feature_names_)}
 
     mine, theirs = sums(a), sums(b)
-    t = (40 * a._m.state.w.w.t[0] + 20 * b._m.state.w.w.t[0]) / 60
+    t = (40 * a.model.state.w.w.t[0] + 20 * b.model.state.w.w.t[0]) / 60
     a.merge(b)
     assert set(a.tasks_) == {"ann", "bob", "eve", "zoe"}
     assert a.n_seen_ == 60
-    assert a._m.state.w.w.t[0] == pytest.approx(t)
+    assert a.model.state.w.w.t[0] == pytest.approx(t)
     for key, v in sums(a).items():
         assert v == pytest.approx((40 * mine.get(key, 0.0) + 20 * theirs.get(key, 0.0)) / 60, abs=1e-12)
     if variant != "individual":
-        G = a._m.state.w.w.G.reshape(len(a._m.state.w.w.S), -1)
-        np.testing.assert_allclose(a._m.state.w.w.S, (G**2).sum(1), atol=1e-12)
+        G = a.model.state.w.w.G.reshape(len(a.model.state.w.w.S), -1)
+        np.testing.assert_allclose(a.model.state.w.w.S, (G**2).sum(1), atol=1e-12)
     a.partial_fit(rows, y, tasks)
     assert a.n_seen_ == 120
     assert np.isfinite(a.coef_).all()

@@ -334,7 +334,7 @@ def learned(m, X, y, learner=None):
 
 
 def state_of(p):
-    return {**{k: a.copy() for k, a in p.front.tensors().items()}, **{k: a.copy() for k, a in p.learner._m.arrays().items()}}
+    return {**{k: a.copy() for k, a in p.front.tensors().items()}, **{k: a.copy() for k, a in p.learner.model.arrays().items()}}
 
 
 def same(a, b):
@@ -504,7 +504,7 @@ def test_a_large_batch_that_fails_in_the_middle_changes_nothing(monkeypatch):
                 p.partial_fit(other, [*y[:-1].tolist(), 7])
             with pytest.raises(ValueError, match=r"40 rows and 39 targets"):
                 p.partial_fit(other, y[:-1])
-            assert ("_m" in p.learner.__dict__) is begun
+            assert (p.learner.started) is begun
             if begun:
                 assert same(state_of(before), state_of(p))
             for q in (before, p):
@@ -799,4 +799,4 @@ def test_features_have_no_names():
     rows = [{"a": 1.0, "b": 2.0}, {"a": 0.5}]
     p = nr.pipeline(nr.RandomFourier(D=3), nr.PA1()).partial_fit(rows, ["x", "y"])
     assert p.front.names is None
-    assert [naming(p.front, p.learner._m)(j) for j in range(3)] == ["0", "1", "2"]
+    assert [naming(p.front, p.learner.model)(j) for j in range(3)] == ["0", "1", "2"]

@@ -64,7 +64,7 @@ def test_each_learns_as_its_pipeline_alone(name, data):
     found = {bool(r.get("maps")): r for r in report.learners}
     assert (found[True]["mistakes"], found[True]["updates"]) == (alone.n_mistakes_, alone.n_updates_)
     assert found[False]["mistakes"] == nr.PA1().partial_fit(X, y).n_mistakes_
-    assert "_m" not in bent.learner.__dict__  # a clone has learned
+    assert not bent.learner.started  # a clone has learned
     assert bent.front.nbytes == bent.clone().front.nbytes
 
 
@@ -255,7 +255,7 @@ def test_bytes_of_landmarks():
     found = nr.compare((X, y), ["pa1", "nystroem(12,rbf(0.5))>pa1"], regret=False).learners[1]
     alone = nr.pipeline(nr.Nystroem(12, nr.RBF(0.5)), nr.PA1()).partial_fit(X, y)
     least = sum(a.nbytes for a in alone.front.maps[0].state().values())
-    learned = sum(a.nbytes for a in alone.learner._m.arrays().values())
+    learned = sum(a.nbytes for a in alone.learner.model.arrays().values())
     assert learned + least * 0.9 < found["bytes"] == learned + alone.front.nbytes
 
 

@@ -52,11 +52,11 @@ def follow(t, layout):
     m = nr.learner(t.registry, fit_intercept=False, **t.params, **({} if classes is None else {"classes": classes}))
     for i, said in enumerate(t.rounds()):
         f = m.learn_many(layout(np.asarray(X[i : i + 1], float)), y[i : i + 1])
-        w = m._m.state.w.w if hasattr(m._m.state.w, "w") else m._m.state.w
+        w = m.model.state.w.w if hasattr(m.model.state.w, "w") else m.model.state.w
         found = {
             "score": lambda f=f: f,
-            "w": lambda: m._m.weights(),
-            "W": lambda: m._m.weights().T,
+            "w": lambda: m.model.weights(),
+            "W": lambda: m.model.weights().T,
             "gbar": lambda w=w, i=i: w.G / (i + 1),
             "z": lambda w=w: w.z,
             "n": lambda w=w: w.n,
@@ -181,7 +181,7 @@ def test_all_that_is_pending_may_act_at_any_time(kind, K, monkeypatch):
         for a in range(0, len(y), 7):
             settled.partial_fit(X[a : a + 7], y[a : a + 7])
             before = settled.coef_
-            settle(settled._m.state)
+            settle(settled.model.state)
             np.testing.assert_allclose(settled.coef_, before, rtol=1e-13, atol=1e-15)
         monkeypatch.setattr(sparse, "LONG", 0.05)
         monkeypatch.setattr(groups, "LONG", 0.05)
@@ -198,10 +198,10 @@ def test_rounds_that_do_not_count_change_nothing(name):
     X, y, _ = data(2, 4)
     with interpreted():
         m = make(name, 2, {**STRONG.get(name, {}), "fit_intercept": False}).partial_fit(X, y)
-        before = {k: a.copy() for k, a in m._m.arrays().items()}
+        before = {k: a.copy() for k, a in m.model.arrays().items()}
         m.partial_fit(np.zeros((3, X.shape[1])), [1, -1, 1])
         m.partial_fit(X[:5], y[:5], sample_weight=np.zeros(5))
-    assert all(np.array_equal(a, m._m.arrays()[k]) for k, a in before.items())
+    assert all(np.array_equal(a, m.model.arrays()[k]) for k, a in before.items())
 
 
 @pytest.mark.parametrize("name", [*LAZY, "group_lasso", "ofs", "pe_trunc"])
@@ -212,9 +212,9 @@ def test_a_third_class_keeps_what_was_learned(name):
         m = nr.learner(name, **{**STRONG.get(name, {}), **({"B": 3} if name in ("ofs", "pe_trunc") else {})}).partial_fit(X, y)
         said, zero = m.predict(X), m.coef_[0] == 0.0
         f = m.decision_function(X)
-        m._m.labels.extend([7])
-        m._m.relabel()
-        assert m._m.many
+        m.model.labels.extend([7])
+        m.model.relabel()
+        assert m.model.many
         clear = np.abs(f) > 1e-9
         assert np.array_equal(m.predict(X)[clear], said[clear])
         assert not m.coef_[:, zero].any()
@@ -232,8 +232,8 @@ def test_new_parameters_in_the_middle_of_a_stream():
     with interpreted():
         m = make("rda", 2, {"lambda_": 0.2, "fit_intercept": False}).partial_fit(X[:30], y[:30])
         m.set_params(lambda_=0.0)
-        G = m._m.state.w.w.G
-        np.testing.assert_allclose(m._m.weights()[0], -G / np.sqrt(m._m.state.w.w.t[0]), rtol=1e-13)
+        G = m.model.state.w.w.G
+        np.testing.assert_allclose(m.model.weights()[0], -G / np.sqrt(m.model.state.w.w.t[0]), rtol=1e-13)
         with pytest.raises(ValueError, match="another kind of state"):
             make("fobos", 2, {}).partial_fit(X, y).set_params(regularizer="l2")
 
@@ -340,7 +340,7 @@ def test_ofs(K, bias, given):
         m = make("ofs", K, {"fit_intercept": bias, **given})
         for i, (W, b) in enumerate(ofs(X, y, K, c, bias, **given)):
             m.partial_fit(csr_matrix(X[i : i + 1]) if i % 2 else X[i : i + 1], y[i : i + 1], sample_weight=c[i : i + 1])
-            if "_m" not in m.__dict__:
+            if not m.started:
                 continue
             np.testing.assert_allclose(m.coef_.T, W, atol=1e-12)
             np.testing.assert_allclose(m.intercept_, bias * b, atol=1e-12)
@@ -439,14 +439,14 @@ def test_groups_of_names_that_come_one_by_one(tmp_path):
         part = nr.GroupLasso(groups="prefix:_").partial_fit(rows[:20], y[:20])
         part.save(tmp_path / "m")
         again = nr.load(tmp_path / "m").partial_fit(rows[20:], y[20:])
-    for k, a in whole._m.arrays().items():
-        assert np.array_equal(a, again._m.arrays()[k]), k
-    w, names = whole._m.state.w.w, whole.feature_names_
+    for k, a in whole.model.arrays().items():
+        assert np.array_equal(a, again.model.arrays()[k]), k
+    w, names = whole.model.state.w.w, whole.feature_names_
     homes = {n: int(j + 1 + w.home[j + 1]) for j, n in enumerate(names)}
     assert len({homes[n] for n in names if n.startswith("a_")}) == 1
     assert sum(h == homes["alone"] for h in homes.values()) == 1
     assert w.size[homes["a_0"]] == sum(n.startswith("a_") for n in names)
-    assert w.sound(whole._m.dims)
+    assert w.sound(whole.model.dims)
 
 
 @pytest.mark.parametrize(
@@ -479,7 +479,7 @@ def test_groups_in_a_file_are_checked(tmp_path):
     """Compiled code follows the rings of groups and the lists of features: a file cannot lead it astray."""
     X, y, _ = data(2, 15)
     m = learned(nr.GroupLasso(groups=list("aabbccdd")), X, y)
-    w = m._m.state.w.w
+    w = m.model.state.w.w
     for field, at, value in (("home", 3, 100), ("home", 1, -3), ("next", 0, 5), ("next", 2, -9)):
         was = getattr(w, field)[at]
         getattr(w, field)[at] = value
@@ -490,7 +490,7 @@ def test_groups_in_a_file_are_checked(tmp_path):
     m.save(tmp_path / "m")
     nr.load(tmp_path / "m")
     m = learned(nr.OFS(B=3), X, y)
-    m._m.state.w.w.idx[0] = 10**6
+    m.model.state.w.w.idx[0] = 10**6
     m.save(tmp_path / "m")
     with pytest.raises(nr.ModelFileError, match="places within their arrays"):
         nr.load(tmp_path / "m")
@@ -509,8 +509,8 @@ def test_files_take_the_space_of_what_is_not_new(tmp_path):
         m.save(tmp_path / "m")
         assert (tmp_path / "m").stat().st_size < 60_000, m
         again = nr.load(tmp_path / "m")
-        for k, a in m._m.arrays().items():
-            assert a.tobytes() == again._m.arrays()[k].tobytes(), (m, k)
+        for k, a in m.model.arrays().items():
+            assert a.tobytes() == again.model.arrays()[k].tobytes(), (m, k)
         m.compact().save(tmp_path / "s")
         assert (tmp_path / "s").stat().st_size < 2_000 + 16 * np.count_nonzero(m.coef_), m
         with interpreted():

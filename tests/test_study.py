@@ -112,7 +112,7 @@ def test_compare_equals_separate_evaluations():
 def test_learners_given_are_not_touched_by_compare_and_learn_in_evaluate():
     m = nr.PA1()
     compare(URL, [m, "pa2"], regret=False)
-    assert "_m" not in m.__dict__
+    assert not m.started
     evaluate(URL, m, regret=False)
     assert m.n_seen_ == 1500
 
@@ -222,7 +222,7 @@ def test_delayed_labels_against_a_loop(K):
     for i in range(150):
         if i > late:
             m.learn_one(X[i - late - 1], int(y[i - late - 1]))
-        wrong.append(("_m" not in m.__dict__) or m.predict_one(X[i]) != y[i])
+        wrong.append((not m.started) or m.predict_one(X[i]) != y[i])
     m2 = nr.PA1()
     found = evaluate(X, m2, y, delay=late, regret=False).learners[0]
     assert found["mistakes"] == sum(wrong)
@@ -242,7 +242,7 @@ def test_drift_resets_the_learner_at_the_very_row():
         wrong.append(said != y[i])
         if len(watch.add(np.array([float(wrong[-1])]))):
             hits.append(i)
-            m._m.forget()
+            m.model.forget()
     assert len(hits) >= 1
     assert found["drifts"] == hits
     assert found["mistakes"] == sum(wrong)
@@ -253,7 +253,7 @@ def test_reset_rate_sets_the_rounds_back_and_keeps_the_weights():
     m.partial_fit(*data(50))
     w = m.coef_.copy()
     assert m.state.t[0] == 50
-    m._m.restart()
+    m.model.restart()
     assert m.state.t[0] == 0
     assert np.array_equal(m.coef_, w)
 

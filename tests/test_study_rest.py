@@ -221,7 +221,7 @@ def test_a_learner_that_fails_midway_leaves_the_others_alone(monkeypatch):
     real = nr.Perceptron._learn_rows
 
     def fails(self, rows, y, c, features=None):
-        if "_m" in self.__dict__ and self.n_seen_ > 500:
+        if self.started and self.n_seen_ > 500:
             raise ZeroDivisionError("by a plugin")
         return real(self, rows, y, c, features)
 

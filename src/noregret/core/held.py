@@ -125,10 +125,20 @@ class Held:
         """Return every array of the state that has a meaning between rounds, by its dotted path."""
         return {path: a for path, slot, a in leaves(self.spec, self.state) if not slot.scratch}
 
+    def used_sizes(self) -> Dims:
+        """Return the sizes of the axes without spare room."""
+        return self.dims
+
+    def used(self) -> dict[str, np.ndarray]:
+        """Return the arrays without spare room, their axes apart."""
+        dims = self.used_sizes()
+        found = ((path, slot, slot.grow(a, self.dims, dims)) for path, slot, a in leaves(self.spec, self.state) if not slot.scratch)
+        return {path: slot.view(a, dims) for path, slot, a in found}
+
     # ---- files -------------------------------------------------------------------------------------------------------
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return what this is: JSON values, and its arrays."""
-        dims = {k: int(n) for k, n in self.dims.items()}
+        dims = {k: int(n) for k, n in self.used_sizes().items()}
         return {"dims": dims}, {"tally": self.tally, **packing.packed(self.spec, self.state, self.dims, dims)}
 
     @classmethod

@@ -322,12 +322,15 @@ class Model(Held):
         return None if self.keeps_rows else int(np.count_nonzero(self.weights()))
 
     # ---- files -------------------------------------------------------------------------------------------------------
+    def used_sizes(self) -> Dims:
+        """Return the sizes of the axes without spare room for features."""
+        return {**self.dims, "feature": max(self.features.size, 1)}
+
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return what the model is: JSON values, and its arrays without spare room."""
-        dims = {k: int(n) for k, n in {**self.dims, "feature": max(self.features.size, 1)}.items()}
-        said = {"features": features_said(self.features), "labels": labels_said(self.labels)}
-        tensors = {"tally": self.tally, **names_said(self.features), **packing.packed(self.spec, self.state, self.dims, dims)}
-        return {**said, "many": self.many, "dims": dims, "sparse": self.sparse}, tensors
+        said, tensors = super().pack()
+        tables = {"features": features_said(self.features), "labels": labels_said(self.labels)}
+        return {**said, **tables, "many": self.many, "sparse": self.sparse}, {**tensors, **names_said(self.features)}
 
     @classmethod
     def restored(cls, learner: Any, said: dict[str, Any], tensors: Tensors) -> Self:

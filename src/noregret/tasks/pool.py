@@ -321,9 +321,16 @@ class Pool:
     # ---- reading -----------------------------------------------------------------------------------------------------
     def arrays(self) -> dict[str, np.ndarray]:
         """Return every array that has a meaning between rounds, by its dotted path."""
-        parts = [(str(k), member.m) for k, member in enumerate(self.members)]
-        parts += [(f"calibrator{k}", m.model) for k, m in enumerate(self.calibrators) if m.started]
-        return {**self.weighing.arrays(), **{f"{at}.{path}": a for at, m in parts for path, a in m.arrays().items()}}
+        return {**self.weighing.arrays(), **{f"{at}.{k}": a for at, m in self._models() for k, a in m.arrays().items()}}
+
+    def used(self) -> dict[str, np.ndarray]:
+        """Return them without spare room."""
+        return {**self.weighing.arrays(), **{f"{at}.{k}": a for at, m in self._models() for k, a in m.used().items()}}
+
+    def _models(self) -> list[tuple[str, Model]]:
+        """Return the models inside, by name."""
+        found = [(str(k), member.m) for k, member in enumerate(self.members)]
+        return found + [(f"calibrator{k}", m.model) for k, m in enumerate(self.calibrators) if m.started]
 
     def nonzeros(self) -> int | None:
         """Return the non-zero weights of all members."""

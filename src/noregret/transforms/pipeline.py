@@ -350,7 +350,13 @@ class Pipeline(Saved):
             if not same_value(*steps):
                 raise ValueError(f"cannot merge pipelines of different steps or settings: {everyone[0]!r} and {other!r}")
         front = copy.deepcopy(everyone[0].front)
-        numbers = [None, *(front.merge(other.front, -len(parts) + 1 if other is base else 1) for other in everyone[1:])]
+        table = next((model.front.table for model in everyone if model.front.table is not None), None)
+        if front.table is None and table is not None:
+            front.table = table.fresh()
+        numbers: list[np.ndarray | None] = [None]
+        for other in everyone[1:]:
+            fresh = other.front.table is None and not other.learner.started  # its table comes with its first row
+            numbers.append(None if fresh else front.merge(other.front, 1 - len(parts) if other is base else 1))
         width = 0 if front.table is None else front.table.width
         learners = [renumbered(model.learner, at, width) for model, at in zip(everyone, numbers, strict=True)]
         return front, joined(None if base is None else learners[-1], learners[: len(parts)], length)
