@@ -59,7 +59,7 @@ def kernel(stream: Stream) -> Callable[[], Job]:
 
     def prepare() -> Job:
         m = pa1().partial_fit(stream.X[:1] * 0, stream.y[:1])
-        learn, before = m._model().learn, m.n_mistakes_
+        learn, before = m.model.learn, m.n_mistakes_
 
         def job() -> Callable[[], int]:
             learn(rows, y, None)

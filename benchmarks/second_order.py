@@ -57,7 +57,7 @@ def kernel(stream: Stream) -> Callable[[], Job]:
         before = m.n_mistakes_
 
         def job() -> Callable[[], int]:
-            m._model().learn(rows, y, None)
+            m.model.learn(rows, y, None)
             return lambda: int(m.n_mistakes_ - before)
 
         return job

@@ -217,7 +217,7 @@ def test_from_the_start():
     np.testing.assert_allclose(m.coef_, 1.5 * (parts[0].coef_ + parts[1].coef_) / 2.0)
     assert m.n_seen_ == 60
     fresh = nr.PA1()
-    assert "_m" not in fresh.joined([nr.PA1(), nr.PA1()]).__dict__
+    assert not fresh.joined([nr.PA1(), nr.PA1()]).started
     assert fresh.joined([nr.PA1(classes=None), nr.PA1().partial_fit(X, y)]).digest() == nr.PA1().partial_fit(X, y).digest()
 
 

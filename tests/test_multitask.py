@@ -151,7 +151,7 @@ def test_new_parameters_act_at_once(variant):
     assert m.nonzeros_ == dict(zip(m.tasks_, np.count_nonzero(m.coef_, axis=1).tolist(), strict=True))
     fresh = m.clone()
     assert fresh.get_params() == m.get_params()
-    assert not hasattr(fresh, "_m")
+    assert not fresh.started
     unchanged(m, lambda: m.set_params(variant="all" if variant == "individual" else "individual"), ValueError, "reset")
 
 
