@@ -1,8 +1,13 @@
-"""Write docs/learners.md and docs/cli.md from the code. With --check, only say whether they are current."""
+"""Write what follows from the code: docs/learners.md, docs/cli.md, the public names of the families, the counts of learners.
+
+With --check, only say whether all of it is current.
+"""
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import re
 import sys
 from pathlib import Path
@@ -12,11 +17,12 @@ import click
 
 from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
+from noregret.core.base import Base
 from noregret.core.params import Choice, Range
 from noregret.registry import by_name
 
-HERE = Path(__file__).parent
-FAMILIES = {
+ROOT = Path(__file__).parent.parent
+FAMILIES = {  # headings in the order of the page; others come last, with what their module calls itself
     "perceptron": "Perceptrons",
     "passive_aggressive": "Passive-aggressive",
     "large_margin": "Large margin",
@@ -52,8 +58,7 @@ MEASURES = {
 # ---- learners --------------------------------------------------------------------------------------------------------
 def learners() -> str:
     """Return docs/learners.md."""
-    found = sorted(by_name().values(), key=lambda cls: cls.__name__.lower())
-    found = [cls for cls in found if cls.__module__.startswith("noregret.")]
+    found = own()
     homes = sorted({home(cls) for cls in found}, key=lambda h: list(FAMILIES).index(h) if h in FAMILIES else len(FAMILIES))
     parts = [
         "# Learners",
@@ -66,9 +71,21 @@ def learners() -> str:
         + "\n".join(f"| `{c.name}` | [`{c.__name__}`](#{c.__name__.lower()}) | {c.task} | {c.merges} |" for c in found),
     ]
     for family in homes:
-        parts.append(f"## {FAMILIES.get(family, family)}")
+        parts.append(f"## {heading(family)}")
         parts += [entry(cls) for cls in found if home(cls) == family]
     return "\n\n".join(parts) + "\n"
+
+
+def own() -> list[Any]:
+    """Return the learners of the library."""
+    found = sorted(by_name().values(), key=lambda cls: cls.__name__.lower())
+    return [cls for cls in found if cls.__module__.startswith("noregret.")]
+
+
+def heading(family: str) -> str:
+    """Return what a family is called: in the table above, or in the first words of its module."""
+    doc = inspect.getdoc(importlib.import_module(f"noregret.families.{family}")) or family
+    return FAMILIES.get(family) or re.split("[:.,]", doc)[0]
 
 
 def home(cls: Any) -> str:
@@ -158,12 +175,51 @@ def help_of(command: click.Command, name: str) -> str:
     return f"```text\n{text}\n```"
 
 
-PAGES = {"learners.md": learners, "cli.md": commands}
+# ---- names and counts ------------------------------------------------------------------------------------------------
+def families() -> str:
+    """Return src/noregret/families/__init__.py: the public classes of each family, which are imported when first used."""
+    found: dict[str, list[str]] = {}
+    for module in pkgutil.iter_modules([str(ROOT / "src/noregret/families")]):
+        scope = vars(importlib.import_module(f"noregret.families.{module.name}"))
+        there = [v for v in scope.values() if inspect.isclass(v) and v.__module__ == f"noregret.families.{module.name}"]
+        learners = [v for v in there if v in by_name().values() or (hasattr(v, "partial_fit") and not issubclass(v, Base))]
+        found[module.name] = sorted(v.__name__ for v in learners)
+    lines = "".join(f"    {name!r}: {' '.join(names)!r},\n" for name, names in sorted(found.items())).replace("'", '"')
+    doc = '"""The algorithms, one family a file: Params, State and step, in the words of the core."""'
+    return f"{doc}\n\n# Public classes by module; `docs/generate.py` writes this.\n# fmt: off\n# ruff: noqa: E501\nNAMES = {{\n{lines}}}\n"
+
+
+def readme() -> str:
+    """Return README.md with the number of learners, and a last row for those that its table does not name."""
+    text = counted((ROOT / "README.md").read_text("utf-8"))
+    text = re.sub(r"^\| also \|.*\n", "", text, flags=re.M)
+    missing = [cls.__name__ for cls in own() if f"`{cls.__name__}`" not in text]
+    row = f"| also | {', '.join(f'`{name}`' for name in missing)} |\n" if missing else ""
+    return re.sub(r"(\| family \| learners \|\n(?:\|.*\n)*)", rf"\g<1>{row}", text)
+
+
+def changes() -> str:
+    """Return CHANGELOG.md with the number of learners."""
+    return counted((ROOT / "CHANGELOG.md").read_text("utf-8"))
+
+
+def counted(text: str) -> str:
+    """Return a text with the number of learners where it tells one."""
+    return re.sub(r"^(- )?\d+ learners\b", rf"\g<1>{len(own())} learners", text, count=1, flags=re.M)
+
+
+PAGES = {
+    "docs/learners.md": learners,
+    "docs/cli.md": commands,
+    "src/noregret/families/__init__.py": families,
+    "README.md": readme,
+    "CHANGELOG.md": changes,
+}
 
 if __name__ == "__main__":
-    stale = [name for name, make in PAGES.items() if not (HERE / name).exists() or (HERE / name).read_text("utf-8") != make()]
+    stale = [name for name, make in PAGES.items() if not (ROOT / name).exists() or (ROOT / name).read_text("utf-8") != make()]
     if "--check" in sys.argv:
         sys.exit(f"not current: {', '.join(stale)}; run python docs/generate.py" if stale else 0)
     for name in stale:
-        (HERE / name).write_text(PAGES[name](), "utf-8")
+        (ROOT / name).write_text(PAGES[name](), "utf-8")
         print("wrote", name)

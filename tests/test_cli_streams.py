@@ -69,7 +69,7 @@ def test_options_of_a_learner_reach_it():
     from noregret.streams.stream import stream
 
     for batch in stream(LINEAR).chunks():
-        expected._learn_rows(batch.data, batch.y.astype(int), None)
+        expected.learn_rows(batch.data, batch.y.astype(int), None)
     assert (found["mistakes"], found["updates"]) == (expected.n_mistakes_, expected.n_updates_)
     assert found["examples"] == 600
 

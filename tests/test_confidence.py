@@ -13,8 +13,9 @@ from test_algorithms import data, read_a1a
 
 import noregret as nr
 from noregret.tasks import sampling
+from noregret.tasks.confidence import SecondOrder
 
-NAMES = ["arow", "nherd", "cw", "cw_var", "scw1", "scw2", "sop", "narow", "iellip"]
+NAMES = [n for n in nr.algorithms("classification") if isinstance(nr.learner(n), SecondOrder)]
 FULL = [n for n in NAMES if n != "iellip"]
 
 
@@ -472,7 +473,7 @@ def test_reject(K):
         m, X = learned(K)
         plain = m.predict(X)
         at = m._margins(m.model, X)
-        right = m._right(m.model, at, m._picked(m.model, at.f))
+        right = m._right(m.model, at, m.task.codes(m.model, at.f))
         for reject in (0.5, 0.8, 0.99):
             said = m.predict(X, reject=reject)
             kept = right >= reject

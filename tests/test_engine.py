@@ -219,7 +219,7 @@ def test_one_step_with_other_scores_is_another_driver(y):
 
 def dot_of_all(m, X):
     f = np.column_stack([X, np.ones(len(X))]) @ m.state.w.reshape(X.shape[1] + 1, -1)
-    return f if f.shape[1] > 1 else m._outward(m.model, f)
+    return f if f.shape[1] > 1 else m.task.margins(m.model, f)
 
 
 def test_errors_of_a_score_are_in_its_terms_too():

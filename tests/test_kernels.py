@@ -221,7 +221,7 @@ def test_votes_of_every_vector(kernel, B, given, K, layout):
     np.testing.assert_array_equal(np.atleast_2d(f.T).T[c > 0], scores[c > 0])
     np.testing.assert_array_equal(m.votes_, votes)
     assert m.n_support_ == len(votes) <= B
-    assert m._bounded == (budget is not None)
+    assert m.bounded == (budget is not None)
 
 
 def test_votes_from_what_is_read_back():

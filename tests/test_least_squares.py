@@ -318,7 +318,7 @@ def test_chunks_of_growing_features_are_bit_identical():
     y = rng.standard_normal(60).tolist()
     small = nr.RLS(window=7, forgetting=0.97)
     big = nr.RLS(window=7, forgetting=0.97)
-    big.model = big._start(None)
+    big.model = big.new_model(None)
     big.model.resize(feature=64)
     for x, t in zip(rows, y):
         assert small.learn_one(x, t) == big.learn_one(x, t)

@@ -548,7 +548,7 @@ def test_epochs_are_passes():
     a = built().fit(examples, y, epochs=2)
     b = built().partial_fit(examples, y)
     rows = b.front.rows(examples, False)
-    b.learner._learn_rows(rows, y, None)
+    b.learner.learn_rows(rows, y, None)
     assert np.array_equal(a.coef_, b.coef_)
     assert a.n_seen_ == 120
 
@@ -733,7 +733,7 @@ def test_rows_of_another_width_are_refused_before_they_are_scored():
     with pytest.raises(ValueError, match="X has 5 features"):
         p.predict_one(np.ones(5))
     with pytest.raises(ValueError, match="X has 1000001 features"):
-        p.learner._score_rows(inputs.rows(wide, "float64"))
+        p.learner.score_rows(inputs.rows(wide, "float64"))
 
 
 def test_a_front_that_does_not_fit_its_learner_is_no_model(tmp_path):

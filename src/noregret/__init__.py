@@ -15,35 +15,13 @@ import importlib
 import sys
 from typing import Any
 
+from . import families
+
 __version__ = "0.1.0.dev0"
 
 # Public names by module, imported when first used: `import noregret` loads neither numba nor scikit-learn.
 _NAMES = {
-    "families.adaptive": "AdaGrad AdaGradRegressor NAG NAGRegressor",
-    "families.against_rest": "IELLIP NAROW SOP",
-    "families.budgeted": "BPANN BPAP BPAS FixedBudget Forgetron LeastRecent Projectron ProjectronPP RBP Stoptron",
-    "families.coin": "Coin CoinRegressor",
-    "families.confidence": "AROW CW CWVar NHERD SCW1 SCW2",
-    "families.dual_averaging": (
-        "AdaGradFOBOS AdaGradFOBOSRegressor AdaGradRDA AdaGradRDARegressor FTRL FTRLRegressor "
-        "GroupLasso GroupLassoRegressor RDA RDARegressor"
-    ),
-    "families.duol": "DUOL",
-    "families.gradient": "MirrorDescent MirrorDescentRegressor OGD OGDRegressor",
-    "families.hedge": "Auto Hedge",
-    "families.kernel_rls": "KernelRLS",
-    "families.large_margin": "ALMA AggressiveROMMA ROMMA",
-    "families.least_squares": "RLS",
-    "families.mira": "MIRA",
-    "families.multiplicative": "BalancedWinnow EG EGRegressor EGpm EGpmRegressor Winnow",
-    "families.multitask": "MultiTask MultiTaskRegressor",
-    "families.norma": "NORMA NORMANovelty NORMARegressor",
-    "families.one_class": "PAUniclass",
-    "families.passive_aggressive": "PA PA1 PA1Regressor PA2 PA2Regressor PARegressor",
-    "families.perceptron": "AveragedPerceptron Perceptron ShiftingPerceptron VotedPerceptron",
-    "families.segmented": "SegmentedLeastSquares",
-    "families.selection": "OFS PETrunc",
-    "families.splitting": ("FOBOS FOBOSRegressor Rounding RoundingRegressor TruncatedGradient TruncatedGradientRegressor"),
+    **{f"families.{module}": names for module, names in families.NAMES.items()},
     "core.base": "NotLearnedError",
     "core.learner": "Learner",
     "core.model_file": "ModelFileError from_bytes load",
