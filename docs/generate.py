@@ -186,7 +186,8 @@ def families() -> str:
         found[module.name] = sorted(v.__name__ for v in learners)
     lines = "".join(f"    {name!r}: {' '.join(names)!r},\n" for name, names in sorted(found.items())).replace("'", '"')
     doc = '"""The algorithms, one family a file: Params, State and step, in the words of the core."""'
-    return f"{doc}\n\n# Public classes by module; `docs/generate.py` writes this.\n# fmt: off\n# ruff: noqa: E501\nNAMES = {{\n{lines}}}\n"
+    note = "# Public classes by module; `docs/generate.py` writes this.\n# fmt: off\n# ruff: noqa: E501"
+    return f"{doc}\n\n{note}\nNAMES = {{\n{lines}}}\n"
 
 
 def readme() -> str:

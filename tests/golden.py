@@ -195,6 +195,7 @@ if __name__ == "__main__":
     digests = {name: found(name) for name in wanted or names()}
     if write:
         HERE.mkdir(exist_ok=True)
+        digests = {**((wanted and known()) or {}), **digests}
         (HERE / f"{processor.chosen().name}.json").write_text(json.dumps(digests, indent=1, sort_keys=True) + "\n")
     else:
         print(json.dumps(digests, sort_keys=True))
