@@ -11,7 +11,8 @@ import reference_second_order as reference
 from click.testing import CliRunner
 from scipy.sparse import csr_matrix
 from test_algorithms import data
-from test_confidence import NAMES, kullback, matrices
+from test_confidence import NAMES as SECOND_ORDER
+from test_confidence import kullback, matrices
 
 import noregret as nr
 from noregret.cli import main
@@ -19,6 +20,7 @@ from noregret.core.engine import reach
 from noregret.core.examples import Every, required
 from noregret.core.rounds import price, rival
 
+NAMES = [n for n in SECOND_ORDER if nr.learner(n).takes_cost]
 CONFIDENT = ["cw", "cw_var", "scw1", "scw2"]
 REST = ["sop", "narow", "iellip"]
 KINDS = [(n, c) for n in NAMES for c in ("diag", "full") if (n, c) != ("iellip", "diag")]
