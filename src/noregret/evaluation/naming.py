@@ -11,9 +11,9 @@ from ..core.learner import Learner, same
 from ..core.stores import value
 from ..registry import learner as by_name
 from ..text import shortened
-from ..transforms.maps import MAPS, Map
+from ..transforms.maps import MAPS
 from ..transforms.pipeline import Pipeline, pipeline
-from ..transforms.step import Step
+from ..transforms.step import Map, Step
 
 OPENING, CLOSING = "([{", ")]}"
 LONGEST = 40  # of a value in a title: groups may be thousands of names

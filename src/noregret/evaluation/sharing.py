@@ -8,7 +8,6 @@ from typing import Any
 
 from ..core.learner import Learner
 from ..streams.stream import Stream
-from ..transforms.feature_map import FeatureMap
 from ..transforms.front import Front
 from ..transforms.pipeline import Pipeline
 from ..transforms.scale import Scale
@@ -56,7 +55,7 @@ def check_scales(opened: Stream, fronts: Sequence[Front | None]) -> None:
     if opened.front is None or opened.front.table is None or opened.front.outputs is not None:
         return
     for front in fronts:
-        if front is not None and any(isinstance(m, Scale) for m in takewhile(lambda m: not isinstance(m, FeatureMap), front.maps)):
+        if front is not None and any(isinstance(m, Scale) for m in takewhile(lambda m: m.outputs is None, front.maps)):
             raise ValueError(
                 f"{opened.name} is a table, of which Scale standardises the numbers alone: it must come first in all models that "
                 "are compared. Give scale=True (--scale), or begin all of them with it."

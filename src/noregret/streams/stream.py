@@ -15,8 +15,8 @@ from ..core.inputs import Rows
 from ..core.labels import some
 from ..text import meant
 from ..transforms.front import Front
-from ..transforms.maps import Map
 from ..transforms.scale import Normalize, Scale
+from ..transforms.step import Map
 from ..transforms.table import Table
 from .source import STDIN, expand, is_regular, open_bytes
 from .source import SUFFIXES as PACKED

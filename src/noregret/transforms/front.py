@@ -12,9 +12,9 @@ from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
 from ..core.labels import Coded
 from ..core.model_file import decode, library_parts, options
-from .feature_map import FeatureMap
-from .maps import MAPS, Map
+from .maps import MAPS
 from .pull import pulled, tasks
+from .step import Map
 from .table import Mark, Table
 
 ROOM = 1 << 19  # numbers in the features of a piece: 4 MB, which caches hold
@@ -31,10 +31,10 @@ class Undo(NamedTuple):
 class Front:
     """A table (or none, for rows that are numbered already) and maps of rows, in order. It is saved with the model."""
 
-    def __init__(self, table: Table | None = None, maps: Sequence[Any] = ()) -> None:
+    def __init__(self, table: Table | None = None, maps: Sequence[Map] = ()) -> None:
         self.table = table
         self.maps: tuple[Map, ...] = tuple(maps)
-        own = [i for i, m in enumerate(self.maps) if isinstance(m, FeatureMap)]
+        own = [i for i, m in enumerate(self.maps) if m.outputs is not None]
         self._wide = own[0] if own else len(self.maps)  # where the maps begin that make features of their own
         self.width: int | None = None  # of dense rows
         self._undo: Undo | None = None
@@ -104,7 +104,7 @@ class Front:
 
     def pieces(self, rows: Rows) -> list[tuple[int, int]]:
         """Return the runs of scaled rows to map at once, so that memory does not grow with them."""
-        stored = max((m.stored for m in self.maps[self._wide :] if isinstance(m, FeatureMap)), default=0)
+        stored = max((m.stored for m in self.maps[self._wide :]), default=0)
         size = max(1, ROOM // stored if stored else rows.n)
         return [(a, min(a + size, rows.n)) for a in range(0, max(rows.n, 1), size)]
 
@@ -161,7 +161,7 @@ class Front:
     @property
     def outputs(self) -> int | None:
         """Features that go out where a map makes its own; None where they are those of the table or the rows."""
-        return next((m.outputs for m in reversed(self.maps) if isinstance(m, FeatureMap)), None)
+        return next((m.outputs for m in reversed(self.maps) if m.outputs is not None), None)
 
     @property
     def nbytes(self) -> int:
@@ -186,8 +186,8 @@ class Front:
             raise ValueError(f"cannot merge fronts of different steps: {self!r} and {other!r}")
         numbers = None if self.table is None or other.table is None else self.table.merge(other.table)
         for mine, theirs in zip(self.maps, other.maps, strict=True):
-            mine.merge(theirs, numbers)  # type: ignore[arg-type]
-            numbers = None if isinstance(mine, FeatureMap) else numbers
+            mine.merge(theirs, numbers)
+            numbers = numbers if mine.outputs is None else None
         self.width = other.width if self.width is None else self.width
         return numbers
 
@@ -216,7 +216,9 @@ class Front:
         maps, parts = [], library_parts()
         for i, said in enumerate(meta["maps"]):
             if said["kind"] not in MAPS:
-                raise ValueError(f"expected one of the steps {', '.join(MAPS)}, found {said['kind']!r}")
+                raise ValueError(
+                    f"expected one of the maps {', '.join(MAPS)}, found {said['kind']!r}: import the module that registers it"
+                )
             m = MAPS[said["kind"]](**{k: decode(v, parts) for k, v in said["settings"].items()})
             m.restore(under(f"maps.{i}."))
             maps.append(m)

@@ -17,9 +17,10 @@ from ..tasks.classification import Classifier, widest
 from .cells import is_frame, record_of
 from .feature_map import Approximation, FeatureMap
 from .front import Front
-from .maps import Map
+from .maps import MAPS
 from .pull import pulled
 from .roles import Category, Cross, Hash, Ignore, Number, Part, Text
+from .step import Map
 from .table import Table, plain
 
 __all__ = ["Category", "Cross", "Hash", "Ignore", "Number", "Pipeline", "Text", "pipeline"]
@@ -28,7 +29,7 @@ __all__ = ["Category", "Cross", "Hash", "Ignore", "Number", "Pipeline", "Text", 
 def pipeline(*steps: Any) -> Pipeline:
     """Return a pipeline: a Table or parts of one (Text, Category, Cross, Hash, ...), maps of rows, and last a learner.
 
-    Maps are Scale, Normalize, and those to the features of a kernel: RandomFourier, RandomBinning, Nystroem.
+    Maps are Scale, Normalize, those to the features of a kernel (RandomFourier, RandomBinning, Nystroem), and registered ones.
 
     Parts are folded into one Table. The result is a learner: it learns, answers, saves and merges as one.
 
@@ -68,11 +69,10 @@ class Pipeline:
         if not steps or not isinstance(steps[-1], Learner):
             raise TypeError("the last step of a pipeline must be a learner, such as PA1()")
         for i, step in enumerate(steps[:-1]):
-            if not isinstance(step, Table | Map):
-                raise TypeError(
-                    f"step {i} must be a Table (or a part of one), Scale, Normalize, RandomFourier, RandomBinning or Nystroem, "
-                    f"got {step!r}"
-                )
+            if not isinstance(step, Table) and type(step) not in MAPS.values():
+                known = ", ".join(cls.__name__ for cls in MAPS.values())
+                hint = ": register its class (noregret.transforms.maps.register)" if isinstance(step, Map) else ""
+                raise TypeError(f"step {i} must be a Table (or a part of one) or one of {known}, got {step!r}{hint}")
             if isinstance(step, Table) and i > 0:
                 raise TypeError("a pipeline has one Table, as its first step")
 
