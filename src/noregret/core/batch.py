@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .labels import Coded
+from .inputs import Rows, Side, given, some_of
+from .labels import Coded, some
 
 Position = dict[str, Any]  # plain JSON values
 
@@ -15,16 +16,60 @@ Position = dict[str, Any]  # plain JSON values
 class Batch(NamedTuple):
     """Examples in order.
 
-    `data` is Rows (CSR over the numbers of features from 0, or dense), or an Arrow RecordBatch whose columns are still to be
-    made into features; then y, c, ids and times are None and come from its columns.
+    `data` is Rows (CSR over the numbers of features from 0, or dense) with their side columns; or an Arrow RecordBatch or a list of
+    dicts, of which features are still to be made. What a reader knows beside those waits in `waiting` until there are rows; the
+    labels and side columns among the columns of a RecordBatch are found when features are.
     """
 
     data: Any
     y: np.ndarray | Coded | None  # labels or targets; None where the source has none
-    c: np.ndarray | None  # weights
-    ids: Any  # what names each row (tags, ids), for predictions; or None
-    times: np.ndarray | None
     position: Position  # where the next batch begins
+    waiting: Side = {}
+
+    @property
+    def n(self) -> int:
+        """Examples."""
+        if isinstance(self.data, Rows):
+            return self.data.n
+        return len(self.data) if isinstance(self.data, list) else int(self.data.num_rows)
+
+    @property
+    def columns(self) -> Side:
+        """The side columns."""
+        return self.data.columns if isinstance(self.data, Rows) else self.waiting
+
+    def column(self, name: str) -> np.ndarray | None:
+        """Return a side column, None where there is none."""
+        return self.columns.get(name)
+
+    @property
+    def c(self) -> np.ndarray | None:
+        """The weights, None where all are 1."""
+        return self.column("weight")
+
+    @property
+    def ids(self) -> np.ndarray | None:
+        """What names the rows in answers and files: ids, or for want of them bundles."""
+        named = self.column("id")
+        return self.column("bundle") if named is None else named
+
+    def beside(self, **columns: np.ndarray | None) -> Batch:
+        """Return the batch with more side columns, those that are not None."""
+        if isinstance(self.data, Rows):
+            return self._replace(data=self.data.beside(**columns))
+        return self._replace(waiting={**self.waiting, **given(columns)})
+
+    def cut(self, a: int, b: int) -> Batch:
+        """Return examples a to b."""
+        if a == 0 and b == self.n:
+            return self
+        data = self.data.cut(a, b) if isinstance(self.data, Rows) else self.data[a:b]
+        y = None if self.y is None else some(self.y, slice(a, b))
+        return self._replace(data=data, y=y, waiting=some_of(self.waiting, slice(a, b)))
+
+    def take(self, rows: np.ndarray) -> Batch:
+        """Return some examples of a batch of Rows, in the order asked for."""
+        return self._replace(data=self.data.take(rows), y=None if self.y is None else some(self.y, rows))
 
 
 class BadRow(ValueError):

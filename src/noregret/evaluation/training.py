@@ -15,7 +15,7 @@ from ..core.batch import Batch
 from ..core.features import Hashed
 from ..core.learner import Learner
 from ..core.model_file import load
-from ..streams.stream import Stream, cut, stream, taken
+from ..streams.stream import Stream, stream
 from ..tasks.classification import Classifier
 from ..transforms.pipeline import Pipeline
 from .naming import made
@@ -162,11 +162,11 @@ class Job:
 
     def _within(self, batch: Batch, limit: int | None) -> Batch:
         left = batch.data.n if limit is None else max(0, limit - self.at["epoch_examples"])
-        return batch if left >= batch.data.n else cut(batch, 0, left)
+        return batch if left >= batch.data.n else batch.cut(0, left)
 
     def _learn(self, batch: Batch) -> None:
         if batch.c is not None and not batch.c.all():
-            batch = taken(batch, np.flatnonzero(batch.c))
+            batch = batch.take(np.flatnonzero(batch.c))
         if batch.data.n == 0:
             return
         learner = self.learner

@@ -14,8 +14,7 @@ import numpy as np
 
 from ..core import inputs
 from ..core.batch import Batch, Position, Reader, Skipped
-from ..core.inputs import Rows
-from ..core.labels import Coded, some
+from ..core.labels import Coded
 from ..transforms.cells import is_frame, record_of
 from .source import Source, compression, expand, total_size
 
@@ -27,13 +26,13 @@ class MemoryReader(Reader):
 
     def __init__(self, data: Any, y: Any, c: np.ndarray | None, name: str, kind: str, rows: int = ROWS) -> None:
         super().__init__()
-        self.data, self.y, self.c = data, y, c
+        self.all = Batch(data, y, {}).beside(weight=c)
         self.name, self.kind, self.rows = name, kind, rows
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""
         self.skipped = Skipped()
-        yield from pieces(self.data, self.y, self.c, self.rows, position or {"row": 0}, {"file": 0, "path": self.name}, 0)
+        yield from pieces(self.all, self.rows, position or {"row": 0}, {"file": 0, "path": self.name}, 0)
 
 
 class RecordsReader(Reader):
@@ -63,7 +62,7 @@ class RecordsReader(Reader):
                 c = inputs.sample_weights([e[2] if len(e) == 3 else 1.0 for e in part], len(part))
             labels = [e[1] for e in part]
             y = None if all(v is None for v in labels) else inputs.targets(labels, len(part), numeric=False)
-            yield Batch([e[0] for e in part], y, c, None, None, {"file": 0, "row": row, "examples": row, "skipped": 0})
+            yield Batch([e[0] for e in part], y, {"file": 0, "row": row, "examples": row, "skipped": 0}).beside(weight=c)
 
 
 class ArraysReader(Reader):
@@ -84,14 +83,14 @@ class ArraysReader(Reader):
         at = position or {"file": 0, "row": 0, "examples": 0}
         before = at["examples"] - at["row"]
         for k in range(at["file"], len(self.paths)):
-            data, y, c = loaded(self.paths[k])
+            whole = loaded(self.paths[k])
             here = {"row": at["row"] if k == at["file"] else 0}
-            yield from pieces(data, y, c, self.rows, here, {"file": k, "path": self.paths[k]}, before)
-            before += data.n
+            yield from pieces(whole, self.rows, here, {"file": k, "path": self.paths[k]}, before)
+            before += whole.n
             self.read = sum(map(os.path.getsize, self.paths[: k + 1]))
 
 
-def loaded(path: str) -> tuple[Rows, Any, np.ndarray | None]:
+def loaded(path: str) -> Batch:
     """Return the rows, targets and weights in a file of arrays."""
     if compression(path) is not None:
         raise ValueError(f"{path}: expected .npz or .npy as NumPy writes it, found a compressed file. Unpack it first.")
@@ -100,7 +99,7 @@ def loaded(path: str) -> tuple[Rows, Any, np.ndarray | None]:
     except (ValueError, EOFError, OSError) as e:
         raise ValueError(f"{path}: expected arrays of numbers as NumPy saves them ({e})") from None
     if isinstance(found, np.ndarray):
-        return inputs.rows(found, "float64"), None, None
+        return Batch(inputs.rows(found, "float64"), None, {})
     try:
         with found:
             return taken({k: found[k] for k in found.files})
@@ -108,7 +107,7 @@ def loaded(path: str) -> tuple[Rows, Any, np.ndarray | None]:
         raise ValueError(f"{path}: {e}") from None
 
 
-def taken(arrays: dict[str, np.ndarray]) -> tuple[Rows, Any, np.ndarray | None]:
+def taken(arrays: dict[str, np.ndarray]) -> Batch:
     """Return the rows, targets and weights among named arrays."""
     X = arrays.get("X")
     if X is None and {"indptr", "indices", "data", "shape"} <= arrays.keys():
@@ -123,7 +122,7 @@ def taken(arrays: dict[str, np.ndarray]) -> tuple[Rows, Any, np.ndarray | None]:
     rows = inputs.rows(X, "float64")
     y = arrays.get("y")
     y = None if y is None else inputs.targets(y, rows.n, numeric=False)
-    return rows, coded(y), inputs.sample_weights(arrays.get("sample_weight"), rows.n)
+    return Batch(rows.beside(weight=inputs.sample_weights(arrays.get("sample_weight"), rows.n)), coded(y), {})
 
 
 def coded(y: np.ndarray | None) -> np.ndarray | Coded | None:
@@ -134,14 +133,11 @@ def coded(y: np.ndarray | None) -> np.ndarray | Coded | None:
     return Coded(values.tolist(), codes.astype(np.int64))
 
 
-def pieces(data: Any, y: Any, c: np.ndarray | None, size: int, at: Position, where: Position, before: int) -> Iterator[Batch]:
-    """Yield rows or a record batch in pieces from some row on."""
-    n = data.n if isinstance(data, Rows) else data.num_rows
-    for a in range(at["row"], n, size):
-        b = min(a + size, n)
-        part = data.cut(a, b) if isinstance(data, Rows) else data.slice(a, b - a)
-        position = {**where, "row": b, "examples": before + b, "skipped": 0}
-        yield Batch(part, None if y is None else some(y, slice(a, b)), None if c is None else c[a:b], None, None, position)
+def pieces(whole: Batch, size: int, at: Position, where: Position, before: int) -> Iterator[Batch]:
+    """Yield a batch in pieces from some row on."""
+    for a in range(at["row"], whole.n, size):
+        b = min(a + size, whole.n)
+        yield whole.cut(a, b)._replace(position={**where, "row": b, "examples": before + b, "skipped": 0})
 
 
 def in_memory(source: Any, y: Any = None, sample_weight: Any = None) -> Reader:

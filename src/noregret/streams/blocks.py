@@ -108,7 +108,7 @@ class TableReader(Reader):
                 if piece.rows is not None and piece.rows.num_rows:
                     examples += piece.rows.num_rows
                     counts = {"examples": examples, "skipped": self.skipped.count}
-                    yield Batch(piece.rows, None, None, None, None, {**piece.position, **counts})
+                    yield Batch(piece.rows, None, {**piece.position, **counts})
 
 
 class BlockReader(TableReader):

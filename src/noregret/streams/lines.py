@@ -47,8 +47,6 @@ class Parsed(NamedTuple):
 
     data: Rows
     y: np.ndarray | None
-    c: np.ndarray | None
-    ids: Any
     lines: int
     used: int  # bytes from the start of the block: all, or up to a bad line
     bad: list[tuple[int, int, str, str]]  # of the first few: line in the block, column, expected, found
@@ -350,7 +348,7 @@ class TextReader(Reader):
             self.read = block.taken
             self.note(parsed.data)
             if parsed.data.n:
-                yield Batch(parsed.data, parsed.y, parsed.c, parsed.ids, None, dict(at))
+                yield Batch(parsed.data, parsed.y, dict(at))
             if stopped:
                 raise bad[0]
         if empty:

@@ -7,12 +7,9 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..core.batch import Batch, Position, Reader, Skipped
 from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
-from ..core.labels import some
 from ..text import meant
 from ..transforms.front import Front
 from ..transforms.scale import Normalize, Scale
@@ -78,23 +75,6 @@ class Stream:
         return {"name": self.name, "kind": self.kind, "bytes": size}
 
 
-def cut(batch: Batch, a: int, b: int) -> Batch:
-    """Return rows a to b of a batch whose data are Rows."""
-    if a == 0 and b == batch.data.n:
-        return batch
-    part = slice(a, b)
-    c, ids, times = (None if v is None else v[part] for v in (batch.c, batch.ids, batch.times))
-    y = None if batch.y is None else some(batch.y, part)
-    return batch._replace(data=batch.data.cut(a, b), y=y, c=c, ids=ids, times=times)
-
-
-def taken(batch: Batch, rows: np.ndarray) -> Batch:
-    """Return some rows of a batch, in the order asked for."""
-    c, ids, times = (None if v is None else np.asarray(v)[rows] for v in (batch.c, batch.ids, batch.times))
-    y = None if batch.y is None else some(batch.y, rows)
-    return batch._replace(data=batch.data.take(rows), y=y, c=c, ids=ids, times=times)
-
-
 # ---- opening ---------------------------------------------------------------------------------------------------------
 def known_options(given: Iterable[str], others: Sequence[str] = ()) -> None:
     """Refuse an option that neither a source has nor stands among others, with one that is close."""
@@ -127,8 +107,9 @@ def stream(
     frame (with labels in `y`, or in its column `target`), or a list of (dict, label). Formats are known by name or by their first
     bytes: svmlight, vw, csv, tsv, jsonl, parquet, arff, npz.
 
-    For tables: `target`, `weight`, `id`, `time` and `task` name columns; `numeric`, `categorical`, `text` and `ignore` say what the
-    others are (by default numbers are numeric and text is a category), `cross` adds products of columns, `ngrams` runs of words.
+    For tables: `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns; `numeric`,
+    `categorical`, `text` and `ignore` say what the others are (by default numbers are numeric and text is a category), `cross` adds
+    products of columns, `ngrams` runs of words.
     `hash_bits` folds features into 2^hash_bits places, `scale` standardises them as they come, `normalize` brings rows to length
     1; a `front` given does all of this instead. `maps` (RandomFourier, ...) come after it.
 

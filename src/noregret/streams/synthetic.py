@@ -359,7 +359,7 @@ class SyntheticReader(Reader):
             data, y = block(own, np.arange(first, first + size))
             a, b = self.read - first, int(min(size, n - first))
             self.read = first + b
-            yield Batch(data.cut(a, b), y[a:b], None, None, None, {"row": self.read})
+            yield Batch(data.cut(a, b), y[a:b], {"row": self.read})
 
 
 def checked(source: str, given: Options) -> Options:

@@ -21,7 +21,7 @@ from ..core.inputs import Rows
 from ..core.labels import Coded
 from .shapes import aligned, beside, distinct, joined, present, recorded, sparse, texts, together
 from .source import SUFFIXES as PACKED
-from .stream import SUFFIXES, Stream, cut, stream
+from .stream import SUFFIXES, Stream, stream
 
 MOST = 10_000  # columns of a table made of rows
 LIMIT = 1 << 30  # bytes of rows that an .npz may hold in memory
@@ -53,9 +53,9 @@ def convert(
         writer = WRITERS[kind](draft, kind, packing, width)
         with contextlib.closing(writer):
             for batch in opened.reader.batches() if table else opened.chunks():
-                batch = within(batch, None if limit is None else limit - done)
+                batch = batch if limit is None else batch.cut(0, min(batch.n, limit - done))
                 writer.write(batch)
-                done += size(batch)
+                done += batch.n
                 if watch is not None:
                     watch(done, opened, ())
                 if done == limit:
@@ -91,18 +91,6 @@ def drafted(path: str) -> Iterator[str]:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(draft)
-
-
-def size(batch: Batch) -> int:
-    """Return the rows of a batch."""
-    return int(batch.data.n if isinstance(batch.data, Rows) else batch.data.num_rows)
-
-
-def within(batch: Batch, most: int | None) -> Batch:
-    """Return the first rows of a batch."""
-    if most is None or size(batch) <= most:
-        return batch
-    return cut(batch, 0, most) if isinstance(batch.data, Rows) else batch._replace(data=batch.data.slice(0, most))
 
 
 def widest(opened: Stream, limit: int | None) -> int:
@@ -178,11 +166,17 @@ class Lines(Writer):
 
     def before(self, batch: Batch) -> list[Any]:
         """Return what stands before the features of each row."""
+        import pyarrow.compute as pc
+
         if batch.c is not None:
             raise ValueError("svmlight has no place for the weights of rows: write vw, or a table")
         label = [] if batch.y is None else [texts(self.numbers(batch.y))]
-        groups = batch.ids if isinstance(batch.ids, np.ndarray) and batch.ids.dtype.kind == "i" else None
-        return [*label, *([] if groups is None else [joined("qid:", texts(groups))])]
+        queries = batch.column("bundle")
+        if queries is None:
+            return label
+        if queries.dtype.kind not in "iu":
+            raise ValueError(f"svmlight has whole numbers for queries (qid), got {queries[0]!r}: write a table")
+        return [*label, pc.if_else(queries < 0, "", joined("qid:", texts(queries)))]
 
 
 class VwLines(Lines):

@@ -139,8 +139,8 @@ class Pipeline:
         c = inputs.sample_weights(sample_weight, n)
         if isinstance(data, (list, Rows)) or y is not None:  # the target column is left out, whether it is there or not
             return self.front.scaled(data, True), y, c
-        batch = self.front.filled(Batch(data, None, c, None, None, {}), True)
-        return self.front.scaled(data, True), batch.y, batch.c
+        batch = self.front.filled(Batch(data, None, {}).beside(weight=c), True)
+        return self.front.scaled(data, True), batch.y, batch.column("weight")
 
     def _from_dicts(self, data: list[Any], y: Any, sample_weight: Any) -> tuple[Any, Any]:
         """Return targets and weights, from the dicts where they are not given."""
@@ -300,7 +300,7 @@ class Pipeline:
             raise ValueError("score needs y: the table names no target")
         if isinstance(data, list):
             return np.array(self._from_dicts(data, None, None)[0])
-        y = pulled(table, data, True)["y"]
+        y, _ = pulled(table, data, True)
         return np.array(y.values, object)[y.codes] if isinstance(y, Coded) else y
 
     def approximation_error(self, X: Any, pairs: int = 1000, delta: float = 0.05, seed: int = 0) -> Approximation:

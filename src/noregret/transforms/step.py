@@ -77,7 +77,8 @@ class Map(Step):
 
     def merge(self, other: Any, numbers: np.ndarray | None = None) -> None:
         """Take in what another map of this kind has learned; `numbers` say where its features are here."""
-        if self.get_params() != other.get_params():
+        theirs = other.get_params()
+        if not all(same(v, theirs[k]) for k, v in self.get_params().items()):
             raise ValueError(f"cannot merge maps with different settings: {self!r} and {other!r}")
 
     def state(self) -> dict[str, np.ndarray]:
