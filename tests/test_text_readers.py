@@ -304,7 +304,7 @@ def test_compressed_files(tmp_path, suffix, named):
     """By suffix, and by the first bytes where there is none."""
     data = MESSY.encode()
     path = written(tmp_path, PACK[suffix](data), f"data{suffix}" if named else "data")
-    assert source.compression(path) == source.SUFFIXES[suffix]
+    assert source.compression(path) == source.PACKINGS[suffix]
     with source.open_bytes(path) as f:
         assert f.read() == data
     for block in (50, 1 << 20):

@@ -111,7 +111,9 @@ class Reader:
     size: int | None = None  # to read in a pass, where known
     read: int = 0  # read in this pass
     hash_bits: int | None = None  # features are folded into 2^hash_bits numbers by the reader itself
-    once: bool = False  # standard input: only one pass
+    replayable: bool = True  # whether a second pass gives the same; standard input, pipes and iterators give one pass
+    endless: bool = False  # whether more may always come, as from a broker: a pass ends when nothing does
+    tabular: bool = False  # whether batches have named columns, of which a Table makes features
     least: int | None = None  # the smallest number of a feature met, where features are numbered by the source
 
     def __init__(self) -> None:
@@ -120,7 +122,7 @@ class Reader:
 
     def begin_pass(self) -> None:
         """Refuse a second pass over what can be read only once."""
-        if self.once and self._passes:
+        if not self.replayable and self._passes:
             name = "standard input" if self.name == "-" else self.name
             raise ValueError(f"{name} can be read only once: write it to a file for more passes")
         self._passes += 1

@@ -198,7 +198,7 @@ def one_task(learners: Sequence[Learner]) -> None:
 
 def task_of(opened: Stream) -> tuple[str, list[str]]:
     """Return the task that the first rows of a source look like, and what to tell where that may be wrong."""
-    if opened.reader.once:
+    if not opened.reader.replayable:
         raise ValueError("standard input is read once, and the learners depend on what is in it: name them")
     batch = next(iter(opened.chunks()), None)
     if batch is None or batch.y is None:
@@ -289,14 +289,14 @@ class Plan:
             limit, self.rows = splits.training_part(opened, self.validation, limit)
         able = runs[0].learner.task != "one_class"
         plain = [run for run in runs if run.front is None]
-        replay = None if self.regret is False or opened.reader.once or not able or not plain else splits.Replay(opened)
+        replay = None if self.regret is False or not opened.reader.replayable or not able or not plain else splits.Replay(opened)
         found = run_pass(replay or opened, runs, limit=limit, strict=kind == "evaluate", watch=self.watch, stop=self.stop)
         results = [run.result() if run.failed is None else {} for run in runs]
         if found.stopped:
             found.notes.append(f"Interrupted after {plural(found.examples, 'example')}: all figures are of those.")
         elif self.regret and replay is None:
             why = "without labels there is no fixed model to compare with"
-            why = why if not able else "standard input is read only once" if opened.reader.once else OWN
+            why = why if not able else OWN if opened.reader.replayable else "standard input is read only once"
             found.notes.append(f"Regret was left out: {why}.")
         elif replay is not None and (self.regret or quick(replay, runs)):
             try:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core import inputs
 from ..core.batch import Batch, Position, Reader, Skipped
+from ..core.inputs import Rows
 from ..core.labels import Coded
 from ..transforms.cells import is_frame, record_of
 from .source import Source, compression, expand, total_size
@@ -27,7 +28,7 @@ class MemoryReader(Reader):
     def __init__(self, data: Any, y: Any, c: np.ndarray | None, name: str, kind: str, rows: int = ROWS) -> None:
         super().__init__()
         self.all = Batch(data, y, {}).beside(weight=c)
-        self.name, self.kind, self.rows = name, kind, rows
+        self.name, self.kind, self.rows, self.tabular = name, kind, rows, not isinstance(data, Rows)
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""
@@ -40,11 +41,12 @@ class RecordsReader(Reader):
 
     kind = "records"
     name = "records"
+    tabular = True
 
     def __init__(self, source: Iterable[Any], rows: int = 1024) -> None:
         super().__init__()
         self.source, self.rows = source, rows
-        self.once = iter(source) is source
+        self.replayable = iter(source) is not source
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""

@@ -52,6 +52,8 @@ class Piece(NamedTuple):
 class TableReader(Reader):
     """A reader of files of tables. A thread reads ahead while rows are learned from; pipes are read as they are asked for."""
 
+    tabular = True
+
     def __init__(self, source: Source, inside: str, on_bad: str, required: Any) -> None:
         super().__init__()
         if on_bad not in ("stop", "skip"):
@@ -61,7 +63,7 @@ class TableReader(Reader):
         self.on_bad = on_bad
         self.required = (required,) if isinstance(required, str) else tuple(required)  # columns whose cells must be there
         self.size = total_size(self.paths)
-        self.once = self.size is None  # standard input, pipes
+        self.replayable = self.size is not None  # not so: standard input, pipes
         self.weight: str | None = None  # a column whose numbers must not be negative
         self.ignored: frozenset[str] = frozenset()  # columns that may hold anything
         self._found = Skipped()
@@ -100,7 +102,7 @@ class TableReader(Reader):
         self.skipped.count = at["skipped"]
         examples = at["examples"]
         made: Any = self.pieces(at)
-        pieces: Any = made if self.once else ahead(lambda: next(made, None), lambda: lambda piece: piece, 1, wait=True)
+        pieces: Any = ahead(lambda: next(made, None), lambda: lambda piece: piece, 1, wait=True) if self.replayable else made
         with contextlib.closing(made), contextlib.closing(pieces):
             for piece in pieces:
                 self.skipped.join(piece.bad)

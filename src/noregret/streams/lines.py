@@ -268,7 +268,7 @@ class TextReader(Reader):
         self.paths = expand(source)
         self.name = named(source, self.paths)
         self.size = total_size(self.paths)
-        self.once = self.size is None  # standard input, pipes
+        self.replayable = self.size is not None  # not so: standard input, pipes
         self.hash_bits, self.stops, self.threads, self.block, self.labelled = hash_bits, on_bad == "stop", threads, block, labelled
 
     def has_label(self, line: bytes) -> bool | None:
@@ -305,7 +305,7 @@ class TextReader(Reader):
         self.skipped.count = at["skipped"]
         self.read = 0
         blocks = Pass(self, at)
-        results = ahead(blocks.next, self.parser, self.threads, wait=not self.once)
+        results = ahead(blocks.next, self.parser, self.threads, wait=self.replayable)
         try:
             yield from self.gather(results, blocks, at, fresh=position is None)
         finally:

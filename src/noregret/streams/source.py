@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 STDIN = "-"
-SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bz2"}
+PACKINGS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bz2"}
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
 HEAD = max(map(len, MAGIC))
 
@@ -55,7 +55,7 @@ def _matches(pattern: str, otherwise: str) -> list[str]:
 
 def compression(path: str) -> str | None:
     """Return gzip, zstd, bz2 or None: by the suffix, or by the first bytes where the suffix says nothing."""
-    known = SUFFIXES.get(os.path.splitext(path)[1].lower())
+    known = PACKINGS.get(os.path.splitext(path)[1].lower())
     if known is not None or not is_regular(path):
         return known
     with open(path, "rb") as file:

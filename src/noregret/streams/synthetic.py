@@ -341,7 +341,8 @@ class SyntheticReader(Reader):
         given = "&".join(f"{k}={written(v)}" for k, v in options.items())
         self.name = name or PREFIX + source + ("?" + given if given else "")
         n = self.options["n"]
-        self.size = None if math.isinf(n) else n
+        self.endless = math.isinf(n)
+        self.size = None if self.endless else n
         still = self.options.get("drift") == "none"
         self.drifts = [r for r in self.options.get("at", []) if r < n and not still]
 

@@ -173,7 +173,7 @@ class ParquetReader(TableReader):
         super().__init__(source, "*.parquet", on_bad, required)
         self.root = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
         self.rows = rows
-        if self.once:
+        if not self.replayable:
             raise ValueError(f"{self.name}: Parquet cannot be read from a pipe, since its end is read first: write it to a file")
 
     def pieces(self, at: Position) -> Iterator[Piece]:

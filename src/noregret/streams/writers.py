@@ -19,9 +19,10 @@ import numpy as np
 from ..core.batch import Batch
 from ..core.inputs import Rows
 from ..core.labels import Coded
+from .formats import FORMATS, suffixes
 from .shapes import aligned, beside, distinct, joined, present, recorded, sparse, texts, together
-from .source import SUFFIXES as PACKED
-from .stream import SUFFIXES, Stream, stream
+from .source import PACKINGS
+from .stream import Stream, stream
 
 MOST = 10_000  # columns of a table made of rows
 LIMIT = 1 << 30  # bytes of rows that an .npz may hold in memory
@@ -48,7 +49,7 @@ def convert(
     writer: Writer
     done = 0
     with drafted(path) as draft:
-        table = opened.kind in ("csv", "tsv", "jsonl", "parquet", "arff") and kind in TABLES
+        table = opened.kind in FORMATS and opened.reader.tabular and kind in TABLES
         width = None if table or kind not in ("csv", "tsv", "parquet") else widest(opened, limit)
         writer = WRITERS[kind](draft, kind, packing, width)
         with contextlib.closing(writer):
@@ -68,10 +69,10 @@ def convert(
 def format_of(path: str) -> tuple[str, str | None]:
     """Return the format and packing that the name of a file asks for."""
     stem, packed = os.path.splitext(path)
-    packing = PACKED.get(packed.lower())
+    packing = PACKINGS.get(packed.lower())
     name = stem if packing else path
     ending = os.path.splitext(name)[1].lower().removeprefix(".")
-    kind = SUFFIXES.get(ending)
+    kind = suffixes().get(ending)
     if kind is None or kind not in WRITERS:
         raise ValueError(f"cannot tell from the name {path} what to write: expected it to end in {', '.join(sorted(ENDINGS))}")
     if packing and kind in ("parquet", "npz"):
@@ -96,7 +97,7 @@ def drafted(path: str) -> Iterator[str]:
 def widest(opened: Stream, limit: int | None) -> int:
     """Return how many features there are: a pass over the source, unless the first rows tell."""
     width, done = 0, 0
-    if opened.reader.once:
+    if not opened.reader.replayable:
         raise ValueError("a table needs to know its columns beforehand, and standard input is read once: write svmlight or jsonl")
     for batch in opened.chunks():
         width, done = max(width, batch.data.width), done + batch.data.n
