@@ -17,7 +17,8 @@ from noregret.core.batch import BadRow
 from noregret.core.labels import Coded
 from noregret.evaluation.training import answer
 from noregret.streams.arff import ArffReader
-from noregret.streams.tables import CsvReader, JsonReader, ParquetReader
+from noregret.streams.delimited import CsvReader
+from noregret.streams.tables import JsonReader, ParquetReader
 from noregret.transforms.table import Table
 
 

@@ -26,8 +26,9 @@ from noregret.core.batch import BadRow
 from noregret.core.labels import Coded
 from noregret.streams.arff import ArffReader
 from noregret.streams.arrays import ArraysReader, in_memory
+from noregret.streams.delimited import CsvReader
 from noregret.streams.records import scanned
-from noregret.streams.tables import CsvReader, JsonReader, ParquetReader
+from noregret.streams.tables import JsonReader, ParquetReader
 from noregret.transforms.front import Front
 from noregret.transforms.table import Table
 
@@ -495,7 +496,7 @@ def test_what_is_in_memory():
     assert not in_memory(iter(records)).replayable
     with pytest.raises(TypeError, match=r"example 0: expected \(dict, label\)"):
         list(in_memory([1, 2]).batches())
-    with pytest.raises(TypeError, match="expected a path, an array"):
+    with pytest.raises(TypeError, match="expected a path, bytes, an array"):
         in_memory(3)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -114,6 +116,7 @@ class Reader:
     replayable: bool = True  # whether a second pass gives the same; standard input, pipes and iterators give one pass
     endless: bool = False  # whether more may always come, as from a broker: a pass ends when nothing does
     tabular: bool = False  # whether batches have named columns, of which a Table makes features
+    span: tuple[Position | None, Position | None] = (None, None)  # of a piece, the positions where it begins and ends
     least: int | None = None  # the smallest number of a feature met, where features are numbered by the source
 
     def __init__(self) -> None:
@@ -131,5 +134,31 @@ class Reader:
         """Take note of what a table needs of each row, to learn from it or to answer; only readers of tables do."""
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
-        """Yield the examples."""
+        """Yield the examples, from a position or the beginning of the `span` on, to the end of the span."""
         raise NotImplementedError
+
+    def commit(self, position: Position) -> None:
+        """Take note that what comes before a position is learned and saved: a broker may show it. Files need not know."""
+
+    # ---- pieces --------------------------------------------------------------------------------------------------------
+    def split(self, n: int) -> list[Self]:
+        """Return readers of consecutive pieces, at most n and about equal, which together give every row once and in order."""
+        if not isinstance(n, int) or n < 1:
+            raise ValueError(f"expected a whole number of pieces, at least 1, got {n!r}")
+        if self.span != (None, None):
+            raise ValueError(f"{self.name}: this is a piece already; split the whole")
+        if not self.replayable or self.endless:
+            what = "has no end" if self.endless else "can be read only once"
+            raise ValueError(f"{self.name} {what}, so it cannot be read in pieces: write it to a file")
+        starts = self.starts(n)
+        return [self.piece(a, b) for a, b in pairwise([*starts, None])]
+
+    def starts(self, n: int) -> list[Position | None]:
+        """Return the positions where at most n pieces begin."""
+        raise ValueError(f"{self.name}: {self.kind} cannot be read in pieces")
+
+    def piece(self, start: Position | None, stop: Position | None) -> Self:
+        """Return a reader of what lies between two positions, plain values that another process may get."""
+        piece = copy.copy(self)
+        piece.span, piece.skipped, piece.size = (start, stop), Skipped(), None
+        return piece

@@ -135,6 +135,8 @@ class Job:
     ) -> Trained:
         """Learn."""
         saved_at, saved_when = self._seen(), monotonic()
+        if self.opened.reader.endless and epochs > 1 and limit is None:
+            raise ValueError(f"{self.opened.name} has no end: epochs must be 1, got {epochs}")
         while self.at["epoch"] < epochs:
             for batch in self.opened.chunks(self.at["position"], front=self.front):
                 batch = self._within(batch, limit)
@@ -151,6 +153,9 @@ class Job:
                 if due or (seconds is not None and monotonic() - saved_when >= seconds):
                     self.save()
                     saved_at, saved_when = self._seen(), monotonic()
+            else:
+                if self.opened.reader.endless:  # nothing came for a while: a later run goes on from here
+                    break
             self.at.update(epoch=self.at["epoch"] + 1, position=None, epoch_examples=0)
         if self._seen() == 0:
             raise ValueError(f"{self.opened.name} has no examples")
@@ -179,6 +184,8 @@ class Job:
         self.learner.__dict__["stream_"] = dict(self.at)
         if self.path is not None and "_m" in self.learner.__dict__:
             self.model.save(self.path)
+            if self.at["position"] is not None:
+                self.opened.reader.commit(self.at["position"])
 
 
 def clear_drafts(path: Path | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from ..transforms.scale import Normalize, Scale
 from ..transforms.step import Map
 from ..transforms.table import Table
 from . import formats
+from .source import Held
 
 ROLES = tuple(k for k in inspect.signature(Table).parameters if k != "hash_bits")
 
@@ -62,6 +64,15 @@ class Stream:
             return Hashed(self.reader.hash_bits, bias)
         return Columns(rows.width, bias, rows.names) if rows.layout == "dense" else Numbers(bias)
 
+    def split(self, n: int) -> list[Stream]:
+        """Return streams of consecutive pieces, at most n and about equal, which together give every row once and in order.
+
+        Columns and what they hold are decided as in a pass over the whole. `piece=stream.reader.span` opens a piece again.
+        """
+        if self.front is not None and self.front.table is not None:
+            self.reader.heed(self.front.table, True)
+        return [Stream(piece, self.front) for piece in self.reader.split(n)]
+
     @property
     def unused(self) -> int:
         """Columns before the first feature, where the source numbers features: from 1 on, there is no feature 0."""
@@ -98,13 +109,15 @@ def stream(
     threads: int = 2,
     header: bool | None = None,
     delimiter: str | None = None,
+    piece: tuple[Position | None, Position | None] | None = None,
     **roles: Any,
 ) -> Stream:
     """Return a source as a Stream.
 
-    `source` is a path, a glob, a list of these, "-" for standard input, "synthetic:NAME?option=value", an array, sparse matrix or
-    frame (with labels in `y`, or in its column `target`), or a list of (dict, label). Formats are known by name or by their first
-    bytes: svmlight, vw, csv, tsv, jsonl, parquet, arff, npz.
+    `source` is a path, a glob, a list of these, "-" for standard input, "synthetic:NAME?option=value", the bytes of a file, an
+    array, sparse matrix or frame (with labels in `y`, or in its column `target`), or a list of (dict, label). Formats are known by
+    name or by their first bytes: svmlight, vw, csv, tsv, jsonl, parquet, arff, npz. `piece` gives the two positions between which
+    to read, as `split` finds them.
 
     For tables: `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns; `numeric`,
     `categorical`, `text` and `ignore` say what the others are (by default numbers are numeric and text is a category), `cross` adds
@@ -125,6 +138,7 @@ def stream(
     given = {k: v for k, v in roles.items() if v is not None and v != () and v != []}
     options = {"hash_bits": hash_bits, "on_bad": on_bad, "threads": threads, "header": header, "delimiter": delimiter}
     reader = open_reader(source, y, format, **options)
+    reader = reader if piece is None else reader.piece(*piece)
     if given and not reader.tabular:
         raise ValueError(f"{reader.name} is {reader.kind}, which has no named columns: {sorted(given)[0]!r} is for tables")
     if front is None:
@@ -146,6 +160,8 @@ def open_reader(source: Any, y: Any, format: str | None, **options: Any) -> Read
     """Return the reader of a source; it gets those of the options that it takes."""
     if isinstance(source, Reader):
         return source
+    if isinstance(source, (bytes, bytearray, memoryview, io.BytesIO)):
+        source = Held(source.getvalue() if isinstance(source, io.BytesIO) else bytes(source))
     address = formats.of_address(source)
     if address is not None:
         return address.open(source, **options)

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..core.batch import Batch, Position, Reader
 from ..core.inputs import Rows
+from .pieces import places
 
 BLOCK = 4096  # rows made at once, fewer where they are wide
 CELLS = 1 << 20
@@ -348,8 +349,8 @@ class SyntheticReader(Reader):
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples, from the row of a position on."""
-        start = row_of(position)
-        n, seed = self.options["n"], self.options["seed"]
+        start, stop = row_of(position or self.span[0]), self.span[1]
+        n, seed = self.options["n"] if stop is None else stop["row"], self.options["seed"]
         size = int(max(16, min(BLOCK, CELLS // max(self.options.get("d", 1), 4 * self.options.get("length", 1)))))
         block = SOURCES[self.source].make(self.options, np.random.default_rng(np.random.SeedSequence(seed)))
         self.read = start
@@ -361,6 +362,10 @@ class SyntheticReader(Reader):
             a, b = self.read - first, int(min(size, n - first))
             self.read = first + b
             yield Batch(data.cut(a, b), y[a:b], {"row": self.read})
+
+    def starts(self, n: int) -> list[Position | None]:
+        """Return the positions of n rows, equally far apart."""
+        return [{"row": row} for _, row in places([self.options["n"]], n, lambda _, rows: rows)]
 
 
 def checked(source: str, given: Options) -> Options:
