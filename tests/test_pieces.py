@@ -152,9 +152,9 @@ def written(tmp_path, data, kind, copies=1):
 def test_pieces_are_the_whole(what, block, tmp_path):
     data, kind, options = CONTENTS[what]
     paths = written(tmp_path, data, kind, 2)
-    for source in (paths[0], paths, data, io.BytesIO(data)):
+    for source in (paths[0], paths, data):
         whole = everything([opened(source, kind, options, block)])
-        for n in (1, 2, 3, 7, 1000):
+        for n in (1, 7, 40):
             pieces = opened(source, kind, options, block).split(n)
             assert len(pieces) <= n
             assert len(pieces) == n or n > 7
