@@ -208,6 +208,18 @@ def test_several_files_are_cut_like_one(tmp_path):
     assert [piece.reader.span[0]["offset"] for piece in pieces] == [0, 0, 0]
 
 
+def test_files_with_their_columns_in_another_order(tmp_path):
+    """A piece that begins inside a file has the columns of that file."""
+    cells = [{"a": i, "b": f"x{i % 3}", "y": i % 2} for i in range(60)]
+    for k, names in enumerate((["a", "b", "y"], ["y", "b", "a"], ["b", "y", "a"])):
+        (tmp_path / f"{k}.csv").write_text(delimited([{name: row[name] for name in names} for row in cells]))
+    options = {"target": "y", "id": "a"}
+    whole = everything([nr.stream(str(tmp_path / "*.csv"), **options)])
+    assert whole[3]["id"] == [row["a"] for row in cells] * 3
+    for n in (2, 4, 7):
+        assert everything(nr.stream(str(tmp_path / "*.csv"), **options).split(n)) == whole
+
+
 def test_packed_files_are_never_cut(tmp_path):
     data, kind, options = CONTENTS["svmlight"]
     paths = [f"{path}.gz" for path in written(tmp_path, b"", kind, 4)]

@@ -218,15 +218,21 @@ class BlockReader(TableReader):
         """Return the positions of at most n records, about equally far apart in bytes."""
         refuse_packed(self.name, self.paths)
         scout = copy.copy(self)
-        scout.on_bad = "skip"
+        scout.on_bad, scout._found = "skip", Skipped()
         scout.remember(self.beginning())
         read: Any = scout.stretches(self.beginning())
         with contextlib.closing(read):
             while not scout.settled and next(read, None) is not None:
                 pass
-        first = {**self.beginning(), "line": 1, **scout.known()}
         found = places([size_of(path) for path in self.paths], n, scout._starts_in)
-        return [{**first, **begun_at(self.paths, file, at)} for file, at in found]
+        known = {file: scout._known_in(file) for file in dict(found)}
+        return [{**self.beginning(), "line": 1, **known[file], **begun_at(self.paths, file, at)} for file, at in found]
+
+    def _known_in(self, file: int) -> Position:
+        """Return what is known inside a file: each may have its columns in an order of its own."""
+        if self.known():
+            next(self._file(self.paths[file], place(self.paths, file), None, self._recorded), None)
+        return self.known()
 
     def _starts_in(self, file: int, targets: list[int]) -> list[int]:
         """Return where the records at or behind some bytes of a file begin."""
