@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 import noregret as nr
 from noregret.core import engine, supports
-from noregret.core.exp import exp
+from noregret.core.elementary import exp
 from noregret.core.gram import border, residual, unborder
 from noregret.families.budgeted import forgetron_bound, forgetron_radius, projectron_bound
 from noregret.parts.budgets import best_h

@@ -16,13 +16,14 @@ from sklearn.base import clone
 
 import noregret as nr
 from noregret.core import engine, inputs
+from noregret.core.elementary import FAR, sine_cosine
 from noregret.evaluation.selection import naming
 from noregret.transforms import draws, front
 from noregret.transforms.draws import philox
 from noregret.transforms.feature_map import diameter, entries, hoeffding
 from noregret.transforms.front import Front
 from noregret.transforms.names import kernel as kernel_of
-from noregret.transforms.random_features import FAR, sine_cosine, uniform_bound, waves
+from noregret.transforms.random_features import uniform_bound, waves
 
 K = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [2, 0], [0.5, 0.5], [0, 2], [0.1, 0.1]], float)  # stream K
 K_LABELS = np.array([1, -1, 1, -1, 1, -1, 1, 1])

@@ -1,4 +1,4 @@
-"""From plain Python to cached machine code. The only module of the core that imports numba.
+"""From plain Python to cached machine code. Only this module and `target` import numba, and only when something is compiled.
 
 A driver text is written to a module whose name carries a fingerprint of all the code it can reach, compiled by Numba and
 cached beside it: a later process loads machine code, and an edit anywhere below is a new name. See CONTRIBUTING for the traps.
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from .examples import Of
+from . import processor
 from .words import Word
 
 # No allocation, no reference counts, no GIL; and no entry from C, which would double the compile time.
@@ -124,7 +124,7 @@ def kind_of(t: Any) -> type:
 
 def in_order(t: Any) -> bool:
     """Return whether sums over this are taken in order: those over one class among others are (see `strict`)."""
-    return kind_of(t) is Of or any(in_order(u) for u in getattr(t, "types", ()) or ())
+    return getattr(kind_of(t), "strict", False) or any(in_order(u) for u in getattr(t, "types", ()) or ())
 
 
 def taken_as_written(fn: Any) -> bool:
@@ -164,9 +164,10 @@ def teach(fn: Any) -> None:
 
 
 @cache
-def _own_text() -> str:
-    """Return the text of this module: how a kernel is made is part of what it is."""
-    return pathlib.Path(__file__).read_text()
+def _how() -> str:
+    """Return what decides how a kernel is made, which is part of what it is: the text of the compiler's modules, and the level."""
+    here = pathlib.Path(__file__)
+    return "\0".join((here.read_text(), here.with_name("target.py").read_text(), repr(processor.chosen())))
 
 
 # ---- building --------------------------------------------------------------------------------------------------------
@@ -181,7 +182,7 @@ def build(name: str, text: str, scope: dict[str, Any], plain: bool = False, nogi
     roots = [v for v in scope.values() if isinstance(v, (pytypes.FunctionType, Word))]
     with _lock:
         taught, mark = reach(roots, [v for v in scope.values() if isinstance(v, type)])
-        digest = hashlib.sha256("\0".join((text, mark, _own_text())).encode()).hexdigest()
+        digest = hashlib.sha256("\0".join((text, mark, repr(nogil), _how())).encode()).hexdigest()
         for fn in taught:
             teach(fn)
         namespace = _load(f"noregret_{name}_{digest[:20]}", text, scope, KERNEL | {"nogil": nogil})
@@ -195,7 +196,7 @@ _warned = False
 def _load(name: str, text: str, scope: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """Run a driver text from a file that Numba can cache beside, or without a cache where no file can be written."""
     global _warned
-    from numba import njit
+    from .target import jit
 
     path = cache_directory() / f"{name}.py"
     try:
@@ -204,7 +205,7 @@ def _load(name: str, text: str, scope: dict[str, Any], options: dict[str, Any]) 
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        module.__dict__.update(scope, jit=njit(cache=True, **options))
+        module.__dict__.update(scope, jit=jit(cache=True, **options))
         sys.modules[name] = module  # before running, or the next process cannot load the cached form
         spec.loader.exec_module(module)
         return module.__dict__
@@ -212,7 +213,7 @@ def _load(name: str, text: str, scope: dict[str, Any], options: dict[str, Any]) 
         if not _warned:
             warnings.warn(f"no kernel cache in {path.parent} ({e}): this process compiles for itself", stacklevel=2)
             _warned = True
-    scope["jit"] = njit(**options)
+    scope["jit"] = jit(**options)
     exec(text, scope)
     return scope
 

@@ -209,6 +209,7 @@ class Whole(NamedTuple):
     """Coordinate j is cell j."""
 
 
+@strict
 class Of(NamedTuple):
     """Coordinate j is cell jK + c: the weights of class c."""
 

@@ -6,6 +6,7 @@ k(x, x) - k_x.d is the squared distance from it.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from numpy import ndarray
@@ -111,7 +112,7 @@ def rebuild(w):
     for j in range(n):
         for k in range(j):
             P[j, j] -= P[j, k] * P[j, k]
-        P[j, j] = max(P[j, j], LEAST * alone(w.kernel, w.S.g[j])) ** 0.5
+        P[j, j] = math.sqrt(max(P[j, j], LEAST * alone(w.kernel, w.S.g[j])))
         for i in range(j + 1, n):
             for k in range(j):
                 P[i, j] -= P[i, k] * P[j, k]

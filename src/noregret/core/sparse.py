@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from .elementary import exp, expm1, log1p, over
 from .examples import Biased, Block, Of, Pair, Unit, Whole, cell, item, nnz
 from .weights import Normed, Scaled, add, dot, scale, scores, sqnorm
 from .words import rare, strict, word
@@ -295,7 +296,7 @@ class Elastic(NamedTuple):
 
     def on(self, v: ndarray, a: ndarray) -> ndarray:
         """Return the weights v, shrunk by a."""
-        return softened(v * np.exp(-a), -self.ratio * np.expm1(-a))
+        return softened(v * over(exp, -a), -self.ratio * over(expm1, -a))
 
 
 @shrunk.on(Soft)
@@ -315,7 +316,7 @@ def _(rule, v, a):
 
 @shrunk.on(Elastic)
 def _(rule, v, a):
-    return soft(v * math.exp(-a), -rule.ratio * math.expm1(-a))
+    return soft(v * exp(-a), -rule.ratio * expm1(-a))
 
 
 @by_cell
@@ -384,7 +385,7 @@ class Quadratic(NamedTuple):
 
     def on(self, v: ndarray, r: ndarray, k: ndarray) -> ndarray:
         """Return the weights after k rounds of step size r."""
-        q = np.exp(-k * np.log1p(r * self.l2))
+        q = over(exp, -k * over(log1p, r * self.l2))
         return softened(v * q, self.lambda_ / self.l2 * (1.0 - q))
 
 
@@ -395,7 +396,7 @@ def _(rule, v, r, k):
 
 @worn.on(Quadratic)
 def _(rule, v, r, k):
-    q = math.exp(-k * math.log1p(r * rule.l2))
+    q = exp(-k * log1p(r * rule.l2))
     return soft(v * q, rule.lambda_ / rule.l2 * (1.0 - q))
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from .elementary import over, power
 from .examples import (
     Biased,
     Block,
@@ -375,16 +376,17 @@ class Linked(NamedTuple):
 
     def primal(self) -> ndarray:
         """Return w = f^-1(theta)."""
-        S = (np.abs(self.u) ** self.p).sum()
-        return (
-            self.c[0] * np.sign(self.u) * np.abs(self.u) ** (self.p - 1.0) * S ** (2.0 / self.p - 1.0) if S > 0.0 else 0.0 * self.u
-        )
+        size = np.abs(self.u)
+        S = in_order(over(power, size, self.p))
+        if S == 0.0:
+            return 0.0 * self.u
+        return self.c[0] * np.sign(self.u) * over(power, size, self.p - 1.0) * power(S, 2.0 / self.p - 1.0)
 
     def settle(self) -> None:
         """Put the multiplier in and compute S."""
         self.u[:] = self.c[0] * self.u
         self.c[0] = 1.0
-        self.S[0] = in_order(np.abs(self.u, dtype=np.float64) ** self.p)
+        self.S[0] = in_order(over(power, np.abs(self.u), self.p))
         self.age[0] = 0
 
 
@@ -393,7 +395,7 @@ def walk_link(u, x, o, p):
     f = 0.0
     for k in range(nnz(x)):
         j, v = item(x, k)
-        f += math.copysign(abs(u[cell(o, j)]) ** (p - 1.0), u[cell(o, j)]) * v
+        f += math.copysign(power(abs(u[cell(o, j)]), p - 1.0), u[cell(o, j)]) * v
     return f
 
 
@@ -404,7 +406,7 @@ def walk_shift(u, a, x, o, p):
         j, v = item(x, k)
         old = float(u[cell(o, j)])
         u[cell(o, j)] = old + a * v
-        change += abs(u[cell(o, j)]) ** p - abs(old) ** p
+        change += power(abs(u[cell(o, j)]), p) - power(abs(old), p)
     return change
 
 
@@ -413,13 +415,13 @@ def walk_pnorm(x, p):
     q = 0.0
     for k in range(nnz(x)):
         _, v = item(x, k)
-        q += abs(v) ** p
+        q += power(abs(v), p)
     return q
 
 
 def unlink(w, f):
     """Turn a sum of walk_link into a score."""
-    return w.c[0] * f * w.S[0] ** (2.0 / w.p - 1.0) if w.S[0] > 0.0 else 0.0
+    return w.c[0] * f * power(w.S[0], 2.0 / w.p - 1.0) if w.S[0] > 0.0 else 0.0
 
 
 @dot.on(Linked)
@@ -439,17 +441,17 @@ def _(w, x):
 
 @norm2.on(Linked)
 def _(w, x):
-    return walk_pnorm(x, w.p) ** (2.0 / w.p)
+    return power(walk_pnorm(x, w.p), 2.0 / w.p)
 
 
 @norm2.on(Linked, Pair)
 def _(w, x):
-    return (2.0 * walk_pnorm(x.x, w.p)) ** (2.0 / w.p)
+    return power(2.0 * walk_pnorm(x.x, w.p), 2.0 / w.p)
 
 
 @norm2.on(Linked, Block)
 def _(w, x):
-    return walk_pnorm(x.x, w.p) ** (2.0 / w.p)
+    return power(walk_pnorm(x.x, w.p), 2.0 / w.p)
 
 
 @word
@@ -478,7 +480,7 @@ def measure_dual(w):
     """Compute S."""
     S = 0.0
     for j in range(w.u.shape[0]):
-        S += abs(w.u[j]) ** w.p
+        S += power(abs(w.u[j]), w.p)
     w.S[0] = S
     w.age[0] = 0
 
@@ -501,7 +503,7 @@ def _(w, c):
 
 @sqnorm.on(Linked)
 def _(w):
-    return w.c[0] * w.c[0] * w.S[0] ** (2.0 / w.p)
+    return w.c[0] * w.c[0] * power(w.S[0], 2.0 / w.p)
 
 
 @scores.on(Linked)

@@ -69,7 +69,7 @@ word = Word
 
 
 def strict(fn: Any) -> Any:
-    """Mark a function or word with a loop whose arithmetic must be taken as written; one without a loop is so anyway.
+    """Mark a function or word with a loop whose arithmetic must be taken as written (without one it is), or a kind, for all loops.
 
     Other loops may be reassociated, so that sums over the features of dense rows vectorise. Sums over several classes may not: with
     one class more known, and all its weights still 0, they must come out the same, or the split of a stream into calls would show.

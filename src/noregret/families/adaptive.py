@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from ..core.elementary import exp, expm1, log, log1p
 from ..core.examples import Biased, Block, Of, Pair, Unit, Weighted, Whole, cell, importance, item, nnz
 from ..core.params import Choice, NonNegative, Positive
 from ..core.state import Number, Slot, Weights
@@ -306,17 +307,17 @@ def flow(loss, f, y, h, v):
 
 @flow.on(Square)
 def _(loss, f, y, h, v):
-    return -(y - f) * math.expm1(-2.0 * h * v) / v
+    return -(y - f) * expm1(-2.0 * h * v) / v
 
 
 @flow.on(SquaredHinge)
 def _(loss, f, y, h, v):
-    return -y * max(0.0, 1.0 - y * f) * math.expm1(-2.0 * h * v) / v
+    return -y * max(0.0, 1.0 - y * f) * expm1(-2.0 * h * v) / v
 
 
 @flow.on(SquaredEpsilonInsensitive)
 def _(loss, f, y, h, v):
-    return -math.copysign(max(0.0, abs(y - f) - loss.epsilon), y - f) * math.expm1(-2.0 * h * v) / v
+    return -math.copysign(max(0.0, abs(y - f) - loss.epsilon), y - f) * expm1(-2.0 * h * v) / v
 
 
 @flow.on(Hinge)
@@ -336,7 +337,7 @@ def _(loss, f, y, h, v):
 
 @flow.on(Exponential)
 def _(loss, f, y, h, v):
-    return y * log_one_plus(math.log(h * v) - y * f) / v
+    return y * log_one_plus(log(h * v) - y * f) / v
 
 
 @flow.on(Log)
@@ -346,7 +347,7 @@ def _(loss, f, y, h, v):
 
 def log_one_plus(t):
     """Return ln(1 + e^t)."""
-    return max(0.0, t) + math.log1p(math.exp(-abs(t)))
+    return max(0.0, t) + log1p(exp(-abs(t)))
 
 
 @strict
@@ -355,10 +356,10 @@ def log_gain(a, m):
 
     Newton from the right of the root, on a function that is convex and rises; never through e^(a + m + e^m).
     """
-    D = min(a, log_one_plus(math.log(a) - m))
-    linear, bent = (1.0, math.exp(m)) if m <= 0.0 else (math.exp(-m), 1.0)  # the equation, or e^-m times it
+    D = min(a, log_one_plus(log(a) - m))
+    linear, bent = (1.0, exp(m)) if m <= 0.0 else (exp(-m), 1.0)  # the equation, or e^-m times it
     for _ in range(20):
-        step = (D * linear + bent * math.expm1(D) - a * linear) / (linear + bent * math.exp(D))
+        step = (D * linear + bent * expm1(D) - a * linear) / (linear + bent * exp(D))
         D -= step
         if abs(step) <= 4e-16 * D:
             break

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.bounds import Bound, Comparison
 from ..core.covariance import absorb, gather, included, inflate, least, margin
+from ..core.elementary import power
 from ..core.examples import Block, Weighted, importance
 from ..core.params import Choice, Derived, Fraction, Positive
 from ..core.rounds import Priced, price
@@ -147,7 +148,7 @@ def iellip(s, x, y, p):
 def iellip_at(s, m, x, y, p):
     """Do a round that makes the margin m on a mistake."""
     f, v = margin(s.mu, s.Sigma, x)
-    c = p.c * p.b ** s.t[own(x)]
+    c = p.c * power(p.b, s.t[own(x)])
     s.t[own(x)] += 1.0
     if y * f <= 0.0 and v > least(s.Sigma, x):
         absorb(s.mu, s.Sigma, (m - y * f) / v * y, 0.0, c / v, x)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from statistics import NormalDist
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from numpy import ndarray
 
 from ..core.bounds import Bound, Comparison
 from ..core.covariance import Dropped, Full, Herded, Inverse, absorb, least, margin
+from ..core.elementary import normal_quantile
 from ..core.examples import Pair, importance, required
 from ..core.labels import Labels
 from ..core.params import Choice, Derived, Positive, Range
@@ -69,7 +69,7 @@ Storage = Annotated[Any, Choice({"diag": Diag, "full": Matrix})]
 Update = Annotated[Any, Choice({"inv": Inv, "project": Inv, "drop": Drop})]
 HerdUpdate = Annotated[Any, Choice({"inv": Inv, "project": Inv, "drop": Drop, "exact": Exact})]
 Confidence = Annotated[float, Range(0.5, 1.0)]
-Quantile = Annotated[float, Derived(lambda given: NormalDist().inv_cdf(given["eta"]))]
+Quantile = Annotated[float, Derived(lambda given: normal_quantile(given["eta"]))]
 
 
 class State(NamedTuple):

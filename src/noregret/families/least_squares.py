@@ -15,6 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..core.drivers import Job, drivers
+from ..core.elementary import power
 from ..core.examples import importance, item, nnz
 from ..core.features import Features
 from ..core.inputs import Rows, refuse_not_finite, sample_weights, where_not_finite
@@ -159,7 +160,7 @@ def fold(s, y, k, v):
 
 def left(s, p):
     """Return what is left of the ridge."""
-    return p.ridge * max(p.forgetting ** float(s.age[0]), 1.0 / CAP)
+    return p.ridge * max(power(p.forgetting, float(s.age[0])), 1.0 / CAP)
 
 
 @rare
@@ -243,7 +244,7 @@ def keep(s, x, y, i, p):
 
 def weight(s, i, p):
     """Return what is left of the weight of slot i."""
-    return s.c[i] * p.forgetting ** float(s.age[0] - s.born[i])
+    return s.c[i] * power(p.forgetting, float(s.age[0] - s.born[i]))
 
 
 @rare
@@ -441,7 +442,9 @@ class RLS(Regressor):
         idx, values = m.features.row(x, False)
         if isinstance(x, Mapping) and len(values) < len(x):
             raise ValueError("the example cannot be forgotten: some of its features were never learned from")
-        c, slot = self._slot(m, idx, values, t.reshape(-1), w) if m.params.window else (w * m.params.forgetting**age, -1)
+        c, slot = (
+            self._slot(m, idx, values, t.reshape(-1), w) if m.params.window else (w * power(m.params.forgetting, float(age)), -1)
+        )
         job = Job("rls_forget", unlearn, first, None, m.state, m.params, m.cost, False, False, m.features.bias)
         rows = (np.array([0, len(idx)]), np.ascontiguousarray(idx, np.uint32), np.ascontiguousarray(values, np.float64))
         tally = np.zeros_like(m.tally)

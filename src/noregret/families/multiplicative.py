@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.bounds import Bound, Comparison
+from ..core.elementary import exp, exp2, log2
 from ..core.examples import Block, Pair, Weighted, importance, item, nnz
 from ..core.features import Features
 from ..core.inputs import Rows
@@ -111,14 +112,14 @@ def force(p):
 @mass.on(Params)
 def one_sided(p, theta, top):
     """EG: e^theta."""
-    return math.exp(theta - top)
+    return exp(theta - top)
 
 
 @mass.on(RealSignedParams)
 @mass.on(SignedParams)
 def two_sided(p, theta, top):
     """EG+-: e^theta + e^-theta, the weights of a coordinate and of its mirror image."""
-    return math.exp(theta - top) + math.exp(-theta - top)
+    return exp(theta - top) + exp(-theta - top)
 
 
 @size.on(RealParams)
@@ -139,14 +140,14 @@ def larger_log(p, theta):
 @weight.on(Params)
 def simplex_weight(p, theta, top, Z):
     """EG: a share of 1."""
-    return math.exp(theta - top) / Z if Z > 0.0 else 1.0 / p.d
+    return exp(theta - top) / Z if Z > 0.0 else 1.0 / p.d
 
 
 @weight.on(RealSignedParams)
 @weight.on(SignedParams)
 def signed_weight(p, theta, top, Z):
     """EG+-: the difference of two shares of U."""
-    return p.U * (math.exp(theta - top) - math.exp(-theta - top)) / Z if Z > 0.0 else 0.0
+    return p.U * (exp(theta - top) - exp(-theta - top)) / Z if Z > 0.0 else 0.0
 
 
 @force.on(RealParams)
@@ -464,7 +465,7 @@ def walk_powers(log, x):
     f = 0.0
     for k in range(nnz(x)):
         i, v = item(x, k)
-        f += v * 2.0 ** log[i]
+        f += v * exp2(log[i])
     return f
 
 
@@ -479,7 +480,7 @@ def winnow(s, x, y, p):
     f = winnow_score(s, x, p)
     if not errs(x, f, y) or null(s.w, x):
         return f, False
-    a = importance(x) * y * math.log2(p.alpha)
+    a = importance(x) * y * log2(p.alpha)
     for k in range(nnz(x)):
         i, v = item(x, k)
         s.w[i] = LOW if p.zero_on_demotion and y * v < 0.0 else grown(s.w[i], a * v)
@@ -491,7 +492,7 @@ def walk_balance(up, down, x):
     f = 0.0
     for k in range(nnz(x)):
         i, v = item(x, k)
-        f += v * (2.0 * 2.0 ** up[i] - 2.0 ** down[i])
+        f += v * (2.0 * exp2(up[i]) - exp2(down[i]))
     return f
 
 
@@ -506,7 +507,7 @@ def balanced(s, x, y, p):
     f = balanced_score(s, x, p)
     if not errs(x, f, y) or null(s.up, x):
         return f, False
-    promote, demote = importance(x) * math.log2(p.alpha), importance(x) * math.log2(p.beta)
+    promote, demote = importance(x) * log2(p.alpha), importance(x) * log2(p.beta)
     for k in range(nnz(x)):
         i, v = item(x, k)
         s.up[i] = grown(s.up[i], abs(v) * (promote if y * v > 0.0 else demote))

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.polynomial import Polynomial, polynomial
 
+from ..core.elementary import hypot
 from ..core.engine import compiled, interpreting
 from ..core.learner import NotLearnedError
 
@@ -35,7 +36,7 @@ def rotate(R, z, v, r):
                 R[a, b] = v[b]
             z[a] = r
             return 0.0
-        h = math.hypot(R[a, a], v[a])
+        h = hypot(R[a, a], v[a])
         c, s = R[a, a] / h, v[a] / h
         for b in range(a, v.shape[0]):
             R[a, b], v[b] = c * R[a, b] + s * v[b], c * v[b] - s * R[a, b]

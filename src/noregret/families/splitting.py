@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..core.bounds import Bound, Comparison
+from ..core.elementary import log1p
 from ..core.examples import importance
 from ..core.groups import Blocks, Lower, Shorter, arrange
 from ..core.params import Choice, NonNegative, Positive, Times, Unbounded
@@ -189,7 +190,7 @@ def _(penalty, a):
 
 @strength.on(ElasticNet)
 def _(penalty, a):
-    return math.log1p(a * penalty.b)
+    return log1p(a * penalty.b)
 
 
 @charge.on(FobosParams)

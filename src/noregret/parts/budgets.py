@@ -18,6 +18,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..core.blending import blend, blendable
+from ..core.elementary import exp, log
 from ..core.expansion import (
     admit,
     along,
@@ -458,7 +459,7 @@ GOLDEN = 0.6180339887498949
 
 def merged2(aa, ab, bb, q, h):
     """Return the squared length of the merged vector at h: |A_i kappa^((1-h)^2) + A_j kappa^(h^2)|^2, q = log(kappa)."""
-    p, r = math.exp(q * (1.0 - h) * (1.0 - h)), math.exp(q * h * h)
+    p, r = exp(q * (1.0 - h) * (1.0 - h)), exp(q * h * h)
     return aa * p * p + 2.0 * ab * p * r + bb * r * r
 
 
@@ -486,7 +487,7 @@ def longest(aa, ab, bb, q, low, high):
     h = golden(aa, ab, bb, q, low, high)
     for _ in range(4):
         k = 1.0 - h
-        pp, pr, rr = math.exp(2.0 * q * k * k), math.exp(q * (k * k + h * h)), math.exp(2.0 * q * h * h)
+        pp, pr, rr = exp(2.0 * q * k * k), exp(q * (k * k + h * h)), exp(2.0 * q * h * h)
         rise = bb * h * rr - aa * k * pp + ab * (h - k) * pr  # of the squared length, over 4 q
         bend = aa * pp * (1.0 + 4.0 * q * k * k) + bb * rr * (1.0 + 4.0 * q * h * h) + 2.0 * ab * pr * (1.0 + q * (h - k) * (h - k))
         if bend <= 0.0:
@@ -499,8 +500,8 @@ def best_h(aa, ab, bb, kappa):
     """Return the best place of the merged vector between the two; for a small kappa there can be two local ones."""
     if kappa >= 1.0:
         return 0.5
-    q = math.log(max(kappa, 1e-300))
-    if kappa >= math.exp(-2.0) and ab * ab >= 0.999999 * aa * bb:
+    q = log(max(kappa, 1e-300))
+    if kappa >= exp(-2.0) and ab * ab >= 0.999999 * aa * bb:
         return longest(aa, ab, bb, q, 0.0, 1.0)
     g, h = longest(aa, ab, bb, q, 0.0, 0.5), longest(aa, ab, bb, q, 0.5, 1.0)
     return g if merged2(aa, ab, bb, q, g) >= (1.0 - 1e-9) * merged2(aa, ab, bb, q, h) else h  # equal far apart, if |alpha| is
@@ -529,7 +530,7 @@ def _(budget, w):
             ab, bb, kappa = agreement(w, i, j), length2(w, j), w.ky[j]
             if j != i and (ab > 0.0 or w.alpha.shape[0] > 1) and blendable(w.S, i, j):
                 h = best_h(aa, ab, bb, kappa)
-                kept = merged2(aa, ab, bb, math.log(max(kappa, 1e-300)), h)
+                kept = merged2(aa, ab, bb, log(max(kappa, 1e-300)), h)
                 lost = aa + bb + 2.0 * ab * kappa - kept
                 if lost < least or (lost == least and earlier(w, j, partner)):
                     partner, place, least = j, h, lost
@@ -545,12 +546,12 @@ def join(w, i, j, h, kappa):
 
     For any x, |x - z|^2 = h |x - x_i|^2 + (1 - h) |x - x_j|^2 - h (1 - h) |x_i - x_j|^2: so z meets the row at hand.
     """
-    q = math.log(max(kappa, 1e-300))
-    p, r = math.exp(q * (1.0 - h) * (1.0 - h)), math.exp(q * h * h)
+    q = log(max(kappa, 1e-300))
+    p, r = exp(q * (1.0 - h) * (1.0 - h)), exp(q * h * h)
     for k in range(w.alpha.shape[0]):
         a, b = w.c[0] * w.alpha[k, i], w.c[0] * w.alpha[k, j]
         bump(w, k, i, p * a + r * b - a)
-    near, far = math.log(max(w.kx[i], 1e-300)), math.log(max(w.kx[j], 1e-300))
-    w.kx[i] = math.exp(min(0.0, h * near + (1.0 - h) * far - h * (1.0 - h) * q))
+    near, far = log(max(w.kx[i], 1e-300)), log(max(w.kx[j], 1e-300))
+    w.kx[i] = exp(min(0.0, h * near + (1.0 - h) * far - h * (1.0 - h) * q))
     blend(w.S, w.kernel, w.size[0], i, j, h)
     remove(w, j)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..core.exp import exp
+from ..core.elementary import exp, log1p, tanh
 from ..core.params import Range
 from ..core.stores import alone, cross, own, value
 
@@ -112,7 +112,7 @@ def _(kernel, s, a, b):
 
 @value.on(Sigmoid)
 def _(kernel, s, a, b):
-    return math.tanh(kernel.gamma * s + kernel.coef0)
+    return tanh(kernel.gamma * s + kernel.coef0)
 
 
 @value.on(RBF)
@@ -133,12 +133,12 @@ def _(kernel, a, b):
 
 @own.on(Cauchy)
 def _(kernel, v):
-    return math.log1p(kernel.gamma * v * v)
+    return log1p(kernel.gamma * v * v)
 
 
 @cross.on(Cauchy)
 def _(kernel, a, b):
-    return math.log1p(kernel.gamma * (a - b) * (a - b)) - math.log1p(kernel.gamma * a * a) - math.log1p(kernel.gamma * b * b)
+    return log1p(kernel.gamma * (a - b) * (a - b)) - log1p(kernel.gamma * a * a) - log1p(kernel.gamma * b * b)
 
 
 @value.on(Laplacian)

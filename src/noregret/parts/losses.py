@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, NamedTuple
 
+from ..core.elementary import exp, log1p
 from ..core.params import Choice
 from ..core.words import strict, word
 
@@ -84,23 +85,23 @@ def _(loss, f, y):
 
 @value.on(Log)
 def _(loss, f, y):
-    return max(0.0, -y * f) + math.log1p(math.exp(-abs(f)))
+    return max(0.0, -y * f) + log1p(exp(-abs(f)))
 
 
 @slope.on(Log)
 def _(loss, f, y):
     m = y * f
-    return -y / (1.0 + math.exp(m)) if m < 0.0 else -y * math.exp(-m) / (1.0 + math.exp(-m))
+    return -y / (1.0 + exp(m)) if m < 0.0 else -y * exp(-m) / (1.0 + exp(-m))
 
 
 @value.on(Exponential)
 def _(loss, f, y):
-    return math.exp(min(500.0, -y * f))
+    return exp(min(500.0, -y * f))
 
 
 @slope.on(Exponential)
 def _(loss, f, y):
-    return -y * math.exp(min(500.0, -y * f))
+    return -y * exp(min(500.0, -y * f))
 
 
 @value.on(PerceptronLoss)
@@ -165,7 +166,7 @@ def softmax_slopes(f, y, g):
     for c in range(f.shape[0]):
         top = max(top, f[c])
     for c in range(f.shape[0]):
-        g[c] = math.exp(f[c] - top)
+        g[c] = exp(f[c] - top)
         total += g[c]
     for c in range(f.shape[0]):
         g[c] = g[c] / total - (1.0 if c == y else 0.0)

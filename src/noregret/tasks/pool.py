@@ -6,7 +6,6 @@ It answers to the same names as a Model, so that whatever a learner can do, a po
 from __future__ import annotations
 
 import contextlib
-import math
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from ..core.learner import Learner, Progress
 from ..core.model import Model
 from ..core.rounds import EXAMPLES, MISTAKES, SEEN, TIE, UPDATES
 from .classification import Classifier, answers
-from .weighing import Weighing, votes
+from .weighing import Weighing, log_loss, mix_losses, mix_margins, run, votes
 
 if TYPE_CHECKING:
     from ..families.adaptive import NAG
@@ -228,7 +227,9 @@ class Pool:
         w = self.weighing.weights
         if self.calibrators:
             margins = np.column_stack([m.decision_function(self._one(s)) for m, s in zip(self.calibrators, f, strict=True)])
-            return logit((1.0 / (1.0 + np.exp(-margins)) * w).sum(1))[:, None]
+            odds = np.empty((len(margins), 1))
+            run(mix_margins)(margins, w, LEAST, odds)
+            return odds
         said = np.column_stack([member.learner._picked(member.m, s) for member, s in zip(self.members, f, strict=True)])
         return self._voted(np.broadcast_to(w, said.shape), said)
 
@@ -242,17 +243,18 @@ class Pool:
 
     def _mixed(self, W: np.ndarray, losses: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the log odds of the positive class in the mixture."""
-        right = (W * np.exp(-losses)).sum(1)
-        return logit(np.where(codes == self.labels.positive, right, 1.0 - right))[:, None]
+        odds = np.empty((len(codes), 1))
+        run(mix_losses)(W, losses, codes == self.labels.positive, LEAST, odds)
+        return odds
 
     def _log_losses(self, told: list[Progress], c: np.ndarray) -> np.ndarray:
         """Return the log loss of each member's calibrated probability of the label."""
-        out = np.empty((len(c), len(told)))
+        out = np.empty((len(told), len(c)))
         for k, piece in enumerate(told):
             signs = np.where(piece.y == piece.positive, 1, -1)
             margins = signs * self.calibrators[k].learn_many(self._one(piece.f), signs, sample_weight=c)
-            out[:, k] = np.minimum(np.logaddexp(0.0, -margins), -math.log(LEAST))
-        return out
+            run(log_loss)(margins, LEAST, out[k])
+        return np.ascontiguousarray(out.T)
 
     def _one(self, f: np.ndarray) -> np.ndarray:
         """Return the one score of two classes, of members that have a score for each."""
@@ -305,12 +307,6 @@ def calibrator() -> NAG:
     from ..families.adaptive import NAG
 
     return NAG(loss="log", fit_intercept=False, classes=[-1, 1])
-
-
-def logit(p: np.ndarray) -> np.ndarray:
-    """Return log odds."""
-    p = np.clip(p, LEAST, 1.0 - LEAST)
-    return np.log(p) - np.log1p(-p)
 
 
 def one(idx: np.ndarray, values: np.ndarray) -> Rows:

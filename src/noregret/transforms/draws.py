@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import engine
+from ..core.elementary import log, sine_cosine, tan
 from ..core.words import rare, strict, word
 from ..parts.kernels import RBF, Cauchy, Laplacian
 
@@ -70,13 +71,14 @@ def pair(kernel, u, v):
 
 @pair.on(RBF)
 def _(kernel, u, v):
-    r = math.sqrt(-2.0 * math.log(u))  # normal (Box, Muller 1958)
-    return r * math.cos(2.0 * math.pi * v), r * math.sin(2.0 * math.pi * v)
+    r = math.sqrt(-2.0 * log(u))  # normal (Box, Muller 1958)
+    s, c = sine_cosine(2.0 * math.pi * v)
+    return r * c, r * s
 
 
 @pair.on(Laplacian)
 def _(kernel, u, v):
-    return math.tan(math.pi * (u - 0.5)), math.tan(math.pi * (v - 0.5))  # Cauchy
+    return tan(math.pi * (u - 0.5)), tan(math.pi * (v - 0.5))  # Cauchy
 
 
 @pair.on(Cauchy)
@@ -86,7 +88,7 @@ def _(kernel, u, v):
 
 def two_sided(u):
     """Return a Laplace variable."""
-    return math.log(2.0 * u) if u < 0.5 else -math.log(2.0 * (1.0 - u))
+    return log(2.0 * u) if u < 0.5 else -log(2.0 * (1.0 - u))
 
 
 # ---- rows of draws -----------------------------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ def _(kind, seed, j, out):
     P = out.shape[0] >> 1
     for i in range(P):
         u, v = uniforms(seed, WIDTHS, j, i)
-        out[i] = -math.log(u) - math.log(v)
+        out[i] = -log(u) - log(v)
         u, v = uniforms(seed, SHIFTS, j, i)
         out[P + i] = u
 

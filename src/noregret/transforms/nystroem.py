@@ -14,6 +14,7 @@ from ..core.words import strict
 from ..parts.kernels import RBF, Cauchy, Laplacian, Linear, Polynomial
 from .draws import kernel_of
 from .feature_map import FeatureMap, entries, kernel_among, whole
+from .orthogonal import eigen
 from .random_features import GAUSS
 from .similarity import between, exact, value
 
@@ -230,8 +231,8 @@ class Nystroem(FeatureMap):
         """Return Q S^-1/2 for the leading eigenvectors; columns of those that are next to nothing stay 0."""
         assert self.rank is not None
         L = np.triu(self._landmarks.factor).T
-        S, Q = np.linalg.eigh(L @ L.T)
-        S, Q = S[::-1][: self.rank], Q[:, ::-1][:, : self.rank]
+        S, Q = eigen(L)
+        S, Q = S[: self.rank], Q[:, : self.rank]
         good = S[0] * 1e-10 < S
         return np.ascontiguousarray(np.where(good, Q / np.sqrt(np.where(good, S, 1.0)), 0.0))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from ..core.elementary import exp, log1p, whole_power
 from ..core.inputs import Rows
 from ..core.words import strict, word
 from ..parts.kernels import RBF, Cauchy, Laplacian, Linear, Polynomial
@@ -30,12 +32,12 @@ def _(kernel, a, b):
 
 @between.on(Laplacian)
 def _(kernel, a, b):
-    return np.abs(a - b)
+    return abs(a - b)
 
 
 @between.on(Cauchy)
 def _(kernel, a, b):
-    return np.log1p(kernel.gamma * (a - b) * (a - b))
+    return log1p(kernel.gamma * (a - b) * (a - b))
 
 
 @strict
@@ -51,18 +53,18 @@ def _(kernel, total):
 
 @value.on(Polynomial)
 def _(kernel, total):
-    return (kernel.gamma * total + kernel.coef0) ** kernel.degree
+    return whole_power(kernel.gamma * total + kernel.coef0, int(kernel.degree))
 
 
 @value.on(RBF)
 @value.on(Laplacian)
 def _(kernel, total):
-    return np.exp(-kernel.gamma * max(total, 0.0))
+    return exp(-kernel.gamma * max(total, 0.0))
 
 
 @value.on(Cauchy)
 def _(kernel, total):
-    return np.exp(-max(total, 0.0))
+    return exp(-max(total, 0.0))
 
 
 def row_of(rows: Rows, i: int) -> tuple[np.ndarray, np.ndarray]:
@@ -80,4 +82,4 @@ def exact(kernel: Any, rows: Rows, i: int, k: int) -> float:
     a, b = np.zeros(len(known)), np.zeros(len(known))
     a[np.searchsorted(known, at)] = x
     b[np.searchsorted(known, there)] = y
-    return float(value(kernel, float(np.sum(between(kernel, a, b)))))
+    return float(value(kernel, math.fsum(between(kernel, p, q) for p, q in zip(a.tolist(), b.tolist(), strict=True))))

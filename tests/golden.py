@@ -1,0 +1,200 @@
+"""Golden digests: what every learner, transform and reader makes of a fixed input, to the last bit, at each processor level.
+
+`python tests/golden.py NAME ...` prints digests as JSON (without a name, all of them); `--write` puts them into the level's file,
+tests/golden/LEVEL.json. A change there is a change of everybody's bits: the commit that makes it says why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pathlib
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+import noregret as nr
+from noregret.core import elementary, processor
+
+HERE = pathlib.Path(__file__).parent / "golden"
+MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407  # of Knuth's congruential generator
+
+
+# ---- input: whole numbers, and one correctly rounded division -------------------------------------------------------------
+def numbers(n, seed):
+    """n numbers in [-1, 1), in thousandths: the same on every machine, and not exact in binary."""
+    state, out = seed * 2 + 1, []
+    for _ in range(n):
+        state = (state * MULTIPLIER + INCREMENT) % 2**64
+        out.append((state >> 33) % 2000 - 1000)
+    return np.array(out, np.float64) / 1000.0
+
+
+def rows(n, d, seed, share=0.6):
+    """Rows of which a share of the cells is not 0."""
+    X = numbers(n * d, seed).reshape(n, d)
+    return np.where(np.abs(numbers(n * d, seed + 1)).reshape(n, d) < share, X, 0.0)
+
+
+def stream(learner, K, n=90, d=13):
+    """Rows and targets for a learner: linear in three of the columns, with noise."""
+    X = rows(n, d, 7)
+    if learner.nonnegative:
+        X = np.abs(X)
+    f = X[:, :3].sum(1) + X[:, 3] * X[:, 4] + 0.3 * numbers(n, 9)
+    if learner.task != "classification":
+        return X, f
+    y = np.digitize(f, np.quantile(f, [0.5] if K == 2 else [0.3, 0.7], method="lower"))
+    return X, y
+
+
+# ---- digests --------------------------------------------------------------------------------------------------------------
+def digest(arrays):
+    """A short name for the bits of named arrays."""
+    h = hashlib.sha256()
+    for name, a in sorted(arrays.items()):
+        a = np.asarray(a)
+        h.update(f"{name} {a.dtype.str} {a.shape}\n".encode())
+        h.update(a.tobytes() if a.dtype != object else repr(a.tolist()).encode())
+    return h.hexdigest()[:16]
+
+
+def of_learner(name):
+    """Digests of the state and the counters, for two classes and three (or targets), dense rows and sparse ones."""
+    out = {}
+    for K in (2, 3) if nr.learner(name).task == "classification" else (1,):
+        for layout in (np.asarray, csr_matrix):
+            m = nr.learner(name)
+            X, y = stream(m, K)
+            m.partial_fit(layout(X), y)
+            out[f"{K} {'dense' if layout is np.asarray else 'sparse'}"] = digest({**m._m.arrays(), "tally": m._m.tally})
+    return out
+
+
+def more_learners():
+    """Settings whose code differs in kind from the defaults."""
+    return {
+        "alma p=4": nr.ALMA(p=4.0),
+        "arow full": nr.AROW(covariance="full"),
+        "fobos elastic": nr.FOBOS(regularizer="l2sq", lambda_=0.01),
+        "hedge bayes": nr.Hedge(learners=[nr.PA1(), nr.NAG()], rule="bayes"),
+        "hedge fixed share": nr.Hedge(learners=[nr.PA1(), nr.AROW()], rule="fixed_share"),
+        "mirror descent p=3 log": nr.MirrorDescent(p=3.0, loss="log"),
+        "nag log": nr.NAG(loss="log"),
+        "ogd log float32": nr.OGD(loss="log", dtype="float32"),
+        "pa1 averaged": nr.PA1(average=True),
+        "pa1 cauchy": nr.PA1(kernel=nr.Cauchy(0.3), budget=nr.RemoveOldest(20)),
+        "pa1 merging": nr.PA1(kernel=nr.RBF(0.5), budget=nr.Merge(20)),
+        "perceptron laplacian": nr.Perceptron(kernel=nr.Laplacian(0.2), budget=nr.RemoveSmallest(20)),
+        "perceptron polynomial": nr.Perceptron(kernel=nr.Polynomial(degree=3)),
+        "rls forgetting": nr.RLS(forgetting=0.97),
+    }
+
+
+def of_settings(name):
+    """A digest of the state of one of them."""
+    m = more_learners()[name]
+    X, y = stream(m, 2)
+    m.partial_fit(X, y)
+    return {"dense": digest({**m._m.arrays(), "tally": m._m.tally})}
+
+
+def of_transforms():
+    """Digests of the features that maps make, and of what a learner behind a table learns."""
+    X = 3.0 * rows(60, 8, 21)
+    maps = {
+        "random fourier": nr.RandomFourier(D=16, kernel=nr.RBF(0.5)),
+        "random fourier, laplacian": nr.RandomFourier(D=16, kernel=nr.Laplacian(0.5)),
+        "random fourier, cauchy": nr.RandomFourier(D=16, kernel=nr.Cauchy(0.5)),
+        "random fourier, orthogonal": nr.RandomFourier(D=16, orthogonal=True),
+        "random binning": nr.RandomBinning(P=8),
+        "nystroem": nr.Nystroem(B=10, kernel=nr.RBF(0.5)),
+        "nystroem, eigenvectors": nr.Nystroem(B=10, kernel=nr.Cauchy(0.5), rank=4),
+    }
+    for m in maps.values():
+        if hasattr(m, "partial_fit"):
+            m.partial_fit(X)
+    out = {name: digest({"z": dense(m.transform(X))}) for name, m in maps.items()}
+    m = nr.pipeline(nr.Scale(), nr.NAG())
+    y = (X[:, 0] > X[:, 1]).astype(int)
+    m.partial_fit(X, y)
+    return {**out, "scale > nag": digest(m.learner._m.arrays())}
+
+
+def dense(z):
+    """An array of what may be sparse."""
+    return z.toarray() if hasattr(z, "toarray") else z
+
+
+def of_functions():
+    """Digests of the elementary functions over wide ranges."""
+    x = np.concatenate([s * numbers(400, 31) for s in (1e-6, 1.0, 40.0, 700.0)])
+    with np.errstate(all="ignore"):
+        out = {f: elementary.over(getattr(elementary, f), x) for f in ("exp", "expm1", "exp2", "tanh", "tan")}
+        out |= {f: elementary.over(getattr(elementary, f), np.abs(x)) for f in ("log", "log1p", "log2")}
+    out["power"] = elementary.over(elementary.power, np.abs(x) + 0.001, 2.5)
+    out["normal_quantile"] = [elementary.normal_quantile(p) for p in (np.abs(x[400:800]) + 1e-9).clip(max=1 - 1e-9).tolist()]
+    return {name: digest({"f": np.asarray(f)}) for name, f in out.items()}
+
+
+def of_readers():
+    """Digests of the rows that readers make of text."""
+    values = [repr(v) for v in np.concatenate([numbers(200, 41), 1e12 * numbers(100, 42), 1e-9 * numbers(100, 43)]).tolist()]
+    four = [values[k : k + 4] for k in range(0, len(values), 4)]
+    texts = {
+        "svmlight": "".join(f"{1 if k % 2 else -1} 1:{a} 3:{b} 7:{c} 9:{d}\n" for k, (a, b, c, d) in enumerate(four)),
+        "vw": "".join(f"{1 if k % 2 else -1} |x a:{a} b:{b} |y c:{c} d:{d}\n" for k, (a, b, c, d) in enumerate(four)),
+        "csv": "y,a,b,c,d\n" + "".join(f"{k % 2},{','.join(row)}\n" for k, row in enumerate(four)),
+    }
+    out = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in texts.items():
+            path = pathlib.Path(folder) / f"rows.{name}"
+            path.write_text(text)
+            out[name] = of_stream(str(path), format=name, **({"target": "y"} if name == "csv" else {}))
+    for url in ("linear?n=500", "blobs?n=500&speed=0.01", "friedman?n=500", "text?n=200"):
+        out[url] = of_stream(f"synthetic:{url}")
+    return out
+
+
+def of_stream(source, **options):
+    """A digest of all rows and labels of a source."""
+    arrays = {}
+    for k, batch in enumerate(nr.stream(source, **options).chunks()):
+        columns = batch.data.arrays if hasattr(batch.data, "arrays") else [c.to_numpy(False) for c in batch.data.columns]
+        arrays |= {f"{k}.{i}": a for i, a in enumerate(columns)} | {f"{k}.y": np.asarray(getattr(batch.y, "codes", batch.y))}
+    return digest(arrays)
+
+
+WHOLE = {"transforms": of_transforms, "functions": of_functions, "readers": of_readers}
+
+
+def names():
+    """All that has digests."""
+    return [*nr.algorithms(), *more_learners(), *WHOLE]
+
+
+def found(name):
+    """The digests of one name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return WHOLE[name]() if name in WHOLE else (of_settings if name in more_learners() else of_learner)(name)
+
+
+def known():
+    """The digests on file for the level of this process; None if there are none."""
+    path = HERE / f"{processor.chosen().name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+if __name__ == "__main__":
+    write, wanted = "--write" in sys.argv, [a for a in sys.argv[1:] if a != "--write"]
+    digests = {name: found(name) for name in wanted or names()}
+    if write:
+        HERE.mkdir(exist_ok=True)
+        (HERE / f"{processor.chosen().name}.json").write_text(json.dumps(digests, indent=1, sort_keys=True) + "\n")
+    else:
+        print(json.dumps(digests, sort_keys=True))
