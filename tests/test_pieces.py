@@ -98,6 +98,7 @@ def contents():
     return {
         "svmlight": (svmlight().encode(), "svmlight", {}),
         "svmlight without labels": (b"".join(b"%d:1 9:2\n" % (i % 5) for i in range(90)), "svmlight", {}),
+        "svmlight after comments": (b"# none\n" * 110 + svmlight(60).encode(), "svmlight", {}),
         "vw": (vw().encode(), "vw", {"hash_bits": 8}),
         "csv": (delimited(cells).encode(), "csv", roles),
         "csv without quotes": (delimited([{**r, "w": r["w"].strip('"')[:3].strip(',"\n')} for r in cells]).encode(), "csv", roles),

@@ -7,6 +7,7 @@ read forward, the unfinished last line carried over. What a pass gives does not 
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 from collections.abc import Callable, Iterator
@@ -346,11 +347,12 @@ class TextReader(Reader):
         """Return the positions of at most n lines, about equally far apart in bytes."""
         refuse_packed(self.name, self.paths)
         first = self.start(None)
-        if self.labelled is None:  # whether lines have labels, the first one of all tells
+        if self.labelled is None:  # whether lines have labels, the first example of all tells
             blocks = Pass(self, first)
-            block = blocks.next()
-            blocks.close()
-            first["labelled"] = None if block is None else block.labelled
+            with contextlib.closing(blocks):
+                while blocks.labelled is None and blocks.next() is not None:
+                    pass
+            first["labelled"] = blocks.labelled
         found = places([size_of(path) for path in self.paths], n, lambda file, at: line_starts(self.paths[file], at))
         return [{**first, **begun_at(self.paths, file, at)} for file, at in found]
 
