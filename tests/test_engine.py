@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ import pytest
 import noregret as nr
 from noregret.core import engine
 from noregret.core.examples import Pair, Whole, walk_dot
-from noregret.core.weights import dot
+from noregret.core.state import Covariance, Weights
+from noregret.core.weights import add, dot
 from noregret.core.words import strict
 from noregret.registry import by_name
+from noregret.tasks.confidence import SecondOrder
 
 LEARN = """
 import warnings
@@ -168,11 +171,11 @@ def test_a_new_kind_recompiles_nothing(tmp_path):
     assert int(count) == 0
 
 
-def learner(step):
+def learner(step, **texts):
     """A classifier with this step, not kept in the registry."""
     from noregret.families import passive_aggressive as pa
 
-    cls = type("Odd", (nr.Classifier,), {"name": "odd", "State": pa.State, "Params": pa.Params1, "step": step})
+    cls = type("Odd", (nr.Classifier,), {"name": "odd", "State": pa.State, "Params": pa.Params1, "step": step, **texts})
     del nr.core.learner.REGISTRY["odd"]
     return cls()
 
@@ -197,6 +200,56 @@ def test_errors_are_in_the_terms_of_the_step():
         learner(strings).partial_fit(X, y)
     with engine.interpreted():
         assert learner(allocates).partial_fit(X, y).n_updates_ == 0
+
+
+@pytest.mark.parametrize("y", [[0, 1], [0, 1, 2]])
+def test_one_step_with_other_scores_is_another_driver(y):
+    def scores(s, x, p):
+        return dot(s.w, x)
+
+    def opposes(s, x, p):
+        return -dot(s.w, x)
+
+    X = np.eye(3)[: len(y)]
+    a, b, c = (learner(nr.PA1.step, **texts).partial_fit(X, y) for texts in ({}, {"score_row": scores}, {"score_row": opposes}))
+    assert np.array_equal(a.decision_function(X), b.decision_function(X))
+    assert np.array_equal(b.state.w, c.state.w) == (len(y) == 2)  # with two classes the step takes no notice of it
+    assert np.array_equal(c.decision_function(X), -dot_of_all(c, X))
+
+
+def dot_of_all(m, X):
+    f = np.column_stack([X, np.ones(len(X))]) @ m.state.w.reshape(X.shape[1] + 1, -1)
+    return f if f.shape[1] > 1 else m._outward(m._m, f)
+
+
+def test_errors_of_a_score_are_in_its_terms_too():
+    def misreads(s, x, p):
+        return p.gamma * dot(s.w, x)
+
+    m = learner(nr.PA1.step, score_row=misreads).partial_fit(np.eye(2), [0, 1])
+    said = r"step 'misreads' cannot be compiled: .*gamma.*test_engine.py, line \d+"
+    with pytest.raises(TypeError, match=said):
+        m.predict(np.eye(2))
+    with pytest.raises(TypeError, match=said):
+        m.predict_one([1.0, 0.0])
+
+
+class Misnamed(NamedTuple):
+    w: Weights
+    Sigma: Covariance
+
+
+def test_a_variance_that_cannot_be_computed_says_so():
+    def step(s, x, y, p):
+        f = dot(s.w, x)
+        add(s.w, y, x)
+        return f, True
+
+    cls = type("Odd", (SecondOrder,), {"name": "odd", "State": Misnamed, "Params": nr.AROW.Params, "step": step})
+    del nr.core.learner.REGISTRY["odd"]
+    m = cls().partial_fit(np.eye(2), [0, 1])
+    with pytest.raises(TypeError, match=r"step '\w+_row' cannot be compiled: .*mu"):
+        m.confidence(np.eye(2))
 
 
 def test_a_word_without_a_case_says_so():
@@ -235,6 +288,14 @@ def test_kernels_release_the_gil():
     done.set()
     t.join()
     assert sum(begin < k < end for k in ticks) >= 2
+
+
+def test_code_that_holds_the_gil_has_a_module_of_its_own():
+    """The cache knows compiled code by the name of its module: without the GIL or with it must not be one name."""
+    text = "@jit\ndef run(v):\n    return v + 1\n"
+    free, held = (engine.build("gil", text, {}, nogil=nogil) for nogil in (True, False))
+    assert free["__name__"] != held["__name__"]
+    assert free["__name__"] == engine.build("gil", text, {})["__name__"]
 
 
 def test_cache_directory_follows_the_environment(monkeypatch, tmp_path):

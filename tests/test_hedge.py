@@ -173,6 +173,37 @@ def test_dicts_hashed_names_and_sparse_rows_agree():
         assert pools[2].predict_one(dicts[0]) == pools[0].predict_one(X[0])
 
 
+@pytest.mark.parametrize("rule", ["adahedge", "bayes"])
+def test_a_first_call_may_be_a_batch_of_dicts(rule):
+    X, y = data()
+    dicts = [{f"x{j}": float(v) for j, v in enumerate(row) if v} for row in X]
+    with nr.core.engine.interpreted():
+        one = pool(rule)
+        assert one.predict_one(dicts[0]) is None
+        for x, t in zip(dicts, y.tolist(), strict=True):
+            one.learn_one(x, t)
+        many = pool(rule)
+        f = [many.learn_many(dicts[a:b], y[a:b]) for a, b in ((0, 30), (30, len(y)))]
+        assert many.report() == one.report()
+        assert np.array_equal(many.decision_function(dicts), one.decision_function(dicts))
+        np.testing.assert_allclose(np.concatenate(f), pool(rule).learn_many(X, y), atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["adahedge", "bayes"])
+def test_rows_of_weight_0_alone_are_answered_and_change_nothing(rule):
+    X, y = data()
+    with nr.core.engine.interpreted():
+        m = pool(rule)
+        assert np.isfinite(m.learn_many(X, y, sample_weight=np.zeros(len(y)))).all()
+        assert not m.__sklearn_is_fitted__()
+        m.partial_fit(X, y)
+        before = m.report()
+        f = m.learn_many(X, y, sample_weight=np.zeros(len(y)))
+        assert np.array_equal(f, m.decision_function(X))
+        assert m.learn_one(X[0], 1, 0.0) == m.predict_one(X[0])
+        assert m.report() == before
+
+
 def test_saved_with_names(tmp_path):
     X, y = data()
     dicts = [{f"x{j}": float(v) for j, v in enumerate(row) if v} for row in X]

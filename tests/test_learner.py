@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 import noregret as nr
+from noregret.core.features import Names
 from noregret.core.hashing import hash_name, murmur3
+from noregret.core.params import same_value
 
 
 def stream(K=2, n=80, d=5, seed=0):
@@ -65,13 +67,55 @@ def test_labels_that_cannot_be_ordered_keep_their_order_of_appearance():
     assert (m.decision_function([[2.0], [-2.0]]) > 0).tolist() == [False, True]
 
 
-@pytest.mark.parametrize("bad", [None, float("nan"), [1], {"a": 1}])
+@pytest.mark.parametrize("bad", [None, float("nan"), [1], {"a": 1}, 0.5, np.float32(0.5), math.inf])
 def test_what_is_not_a_label(bad):
     m = nr.PA1().partial_fit([[1.0], [-1.0]], ["a", "b"])
     before = copy.deepcopy(m)
     with pytest.raises((TypeError, ValueError), match="label"):
         m.learn_one({0: 1.0}, bad)
     assert same(m, before)
+
+
+VERBS = {
+    "learn_one": lambda m, labels: [m.learn_one({"a": 1.0}, v) for v in labels],
+    "partial_fit": lambda m, labels: m.partial_fit(np.ones((len(labels), 1)), labels),
+    "array": lambda m, labels: m.partial_fit(np.ones((len(labels), 1)), np.array(labels, object)),
+    "calls": lambda m, labels: [m.partial_fit([[1.0]], [v]) for v in labels],
+    "dicts": lambda m, labels: m.partial_fit([{"a": 1.0}] * len(labels), labels),
+    "fit": lambda m, labels: m.fit(np.ones((len(labels), 1)), labels),
+    "classes": lambda m, labels: m.set_params(classes=labels).partial_fit([[1.0]], labels[:1]),
+    "stream": lambda m, labels: nr.evaluate((np.ones((len(labels), 1)), labels), m),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([0, 1, True], "booleans or numbers, not both: found True and 0"),
+        ([True, False, 1], "booleans or numbers, not both: found True and 1"),
+        ([False, True, 2.0], "booleans or numbers, not both"),
+        ([0, 1, np.True_], "booleans or numbers, not both"),
+        (["a", 1, 0.5], r"Unknown label type: continuous.*0\.5"),
+        ([0, 1, 0.5], r"Unknown label type: continuous.*0\.5"),
+    ],
+)
+def test_fractions_and_booleans_beside_numbers_are_refused_everywhere(verb, labels, said):
+    with pytest.raises(ValueError, match=said):
+        VERBS[verb](nr.PA1(), labels)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_equal_numbers_are_one_label_and_booleans_may_stand_beside_text(verb):
+    for labels in ([1, 2, np.float64(1.0), np.int8(2)], [False, True, np.True_], ["a", True, "b"]):
+        VERBS[verb](nr.PA1(), labels)
+
+
+def test_models_with_booleans_and_with_numbers_do_not_merge():
+    a, b = (nr.PA1().partial_fit([[1.0], [-1.0]], y) for y in ([False, True], [0, 1]))
+    with pytest.raises(ValueError, match="booleans or numbers"):
+        a.merge(b)
+    assert a.classes_.tolist() == [False, True]
 
 
 def test_a_score_of_zero_predicts_the_second_class():
@@ -172,6 +216,54 @@ def test_named_models_refuse_arrays_and_take_lists_of_dicts():
         m.partial_fit([{"a": 1.0, "e": 2.0}, {"d": "FR"}], ["x", "y"])
     assert same(m, before)
     assert m.feature_names_ == before.feature_names_
+
+
+@pytest.mark.parametrize("hash_bits", [None, 4])
+@pytest.mark.parametrize("name", ["pa1", "eg_pm", "group_lasso"])
+def test_a_list_of_dicts_learns_what_a_loop_learns(name, hash_bits):
+    rows = [{f"{chr(97 + i % 3)}_{j % (i + 2)}": float(1 + j) for j in range(i % 5)} for i in range(30)]
+    y, c = [i % 2 if i < 20 else i % 3 for i in range(30)], [(i % 4) / 2 for i in range(30)]
+    given = {"groups": "prefix:_"} if name == "group_lasso" and hash_bits is None else {}
+    for weights in (None, c):
+        many, one = (nr.learner(name, hash_bits=hash_bits, **given) for _ in range(2))
+        f = [many.learn_many(rows[a:b], y[a:b], sample_weight=weights and weights[a:b]) for a, b in ((0, 7), (7, 8), (8, 30))]
+        for x, t, w in zip(rows, y, weights or np.ones(30)):
+            one.learn_one(x, t, w)
+        assert same(many, one)
+        assert many.feature_names_ == one.feature_names_
+        assert [np.shape(v) for v in f] == [(7,), (1,), (22, 3)]
+
+
+def test_learn_many_returns_scores_whatever_the_rows_are():
+    rows, y = [{"a": 1.0}, {"b": 1.0}, {"a": 1.0}], ["x", "y", "x"]
+    m = nr.PA1()
+    scores = m.learn_many(rows, y)
+    np.testing.assert_allclose(scores, nr.PA1().learn_many([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], y))
+    before = m.decision_function(rows[:1])
+    assert m.learn_many(rows[:1], y[:1]) == pytest.approx(before)
+
+
+def test_each_dict_of_known_names_is_read_once(monkeypatch):
+    rows, y = [{"a": 1.0, "b": i} for i in range(9)], [0, 1, 2] * 3
+    m = nr.PA1().partial_fit(rows, y)
+    count, read = [], Names.row
+    monkeypatch.setattr(Names, "row", lambda *given: count.append(1) or read(*given))
+    m.partial_fit(rows, y)
+    assert len(count) == len(rows)
+    m.partial_fit([*rows, {"new": 1.0}], [*y, 0])
+    assert len(count) == 2 * len(rows) + 2
+
+
+def test_a_bad_dict_in_a_list_changes_nothing():
+    m = nr.PA1().partial_fit([{"a": 1.0}, {"b": 1.0}], [0, 1])
+    before = copy.deepcopy(m)
+    for rows, y in (([{"new": 1.0}, {"a": math.nan}], [0, 1]), ([{"new": 1.0}, {"a": 1.0}], [2, 0.5]), ([{"new": 1.0}], [0, 1])):
+        with pytest.raises(ValueError, match=r"contains nan|continuous|inconsistent"):
+            m.partial_fit(rows, y)
+    m.partial_fit([{"new": 1.0}], [2], sample_weight=[0.0])
+    assert same(m, before)
+    assert m.feature_names_ == ["a", "b"]
+    assert m.classes_.tolist() == [0, 1]
 
 
 def test_hashing_is_stable_and_counts_collisions():
@@ -344,6 +436,61 @@ def test_new_parameters_are_for_what_is_to_come():
     assert same(m, before)
 
 
+LONG = np.arange(2000) // 4  # NumPy shows no more than the ends of it
+OTHER = np.where(np.arange(2000) == 1000, 0, LONG)
+
+
+def test_long_arrays_that_differ_in_one_entry_are_different_parameters():
+    X, y = np.ones((2, 2000)), [0, 1]
+    a, b, c = (nr.GroupLasso(groups=groups).partial_fit(X, y) for groups in (LONG, OTHER, LONG.copy()))
+    before = copy.deepcopy(a)
+    with pytest.raises(ValueError, match=r"reset\(\) first"):
+        a.set_params(groups=OTHER)
+    with pytest.raises(ValueError, match="different parameters"):
+        a.merge(b)
+    assert same(a, before)
+    assert a.merge(c).set_params(groups=LONG.copy()).n_seen_ == 4
+    p, q, r = (nr.pipeline(nr.Normalize(), m.clone()).partial_fit(X, y) for m in (a, b, c))
+    with pytest.raises(ValueError, match="different steps or settings"):
+        p.merge(q)
+    assert p.merge(r).n_seen_ == 4
+    pool = nr.Hedge(learners=[nr.GroupLasso(groups=LONG), nr.PA1()]).partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"reset\(\) first"):
+        pool.set_params(learners=[nr.GroupLasso(groups=OTHER), nr.PA1()])
+    pool.set_params(learners=[nr.GroupLasso(groups=LONG.copy()), nr.PA1()])
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "alike"),
+    [
+        (LONG, LONG.copy(), True),
+        (LONG, OTHER, False),
+        (LONG, LONG[:-1], False),
+        (LONG, LONG.tolist(), False),
+        ({"x": [LONG, math.nan]}, {"x": [LONG.copy(), math.nan]}, True),
+        ({"x": [LONG]}, {"x": [OTHER]}, False),
+        ({"x": 1, "y": 2}, {"y": 2, "x": 1}, True),
+        (np.array([None, "a"], object), np.array([None, "a"], object), True),
+        (1, 1.0, True),
+        (np.float32(0.5), 0.5, True),
+        (1, True, False),
+        (2**60, 2**60 + 1, False),
+        ("1", 1, False),
+        (None, 0.0, False),
+        (nr.RBF(0.5), nr.RBF(0.5), True),
+        (nr.RBF(0.5), nr.Laplacian(0.5), False),
+        (nr.GroupLasso(groups=LONG), nr.GroupLasso(groups=LONG.copy()), True),
+        (nr.GroupLasso(groups=LONG), nr.GroupLasso(groups=OTHER), False),
+        (nr.Text("a"), nr.Text("b"), False),
+        (len, max, False),
+    ],
+)
+def test_what_is_the_same_value_of_a_parameter(a, b, alike):
+    assert same_value(a, b) is alike
+    assert same_value(b, a) is alike
+    assert same_value(a, copy.deepcopy(a))
+
+
 def test_repr_shows_what_was_changed():
     assert repr(nr.PA1()) == "PA1()"
     assert repr(nr.PA1(C=0.5, seed=3)) == "PA1(C=0.5, seed=3)"
@@ -466,6 +613,24 @@ def test_one_class_learners():
         assert m.learn_one(np.full(4, 3.0)) in (1, -1)
         assert np.array_equal(m.predict(X), np.where(m.decision_function(X) >= 0, 1, -1))
     assert nr.PAUniclass(variant="pa", B=5.0).fit(X).radius_ < 5.0
+
+
+@pytest.mark.parametrize("params", [{"epsilon": 1.0}, {"epsilon": 0.0}, {"epsilon": 0.01, "dtype": "float32"}, {"B": 4.0}])
+@pytest.mark.parametrize("d", [3, 200])
+def test_a_row_that_was_just_fitted_is_on_the_border_and_inside(params, d):
+    X = 3.0 + np.random.default_rng(0).standard_normal((60, d))
+    m, given = nr.PAUniclass(variant="pa", **params), csr_matrix(X)
+    for i in range(len(X)):
+        moved = m.learn_one(X[i]) == -1
+        assert m.predict_one(X[i]) == 1
+        assert m.predict(given[[i]])[0] == 1
+        if moved and "B" not in params:
+            assert m.decision_function(X[[i]])[0] == 0.0
+    f, radius = m.decision_function(X[:20]), m.radius_
+    centre = m.coef_.copy()
+    np.testing.assert_allclose(f, radius - np.linalg.norm(X[:20] - centre, axis=1), atol=1e-4)
+    outside = centre + (radius + 0.1) * X[0] / np.linalg.norm(X[0])
+    assert m.predict([outside])[0] == -1
 
 
 def test_regression_score_is_r2():

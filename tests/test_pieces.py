@@ -17,7 +17,7 @@ import noregret as nr
 from noregret.core.batch import BadRow, Batch, Reader
 from noregret.core.inputs import joined, rows
 from noregret.core.labels import Coded
-from noregret.evaluation.passes import together
+from noregret.evaluation.runs.passes import together
 from noregret.streams import formats
 from noregret.streams.formats import Format
 from noregret.streams.source import Held

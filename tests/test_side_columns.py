@@ -8,9 +8,9 @@ from scipy.sparse import csr_matrix
 import noregret as nr
 from noregret.core import inputs
 from noregret.core.batch import Batch
-from noregret.evaluation.passes import held
-from noregret.evaluation.training import answer
+from noregret.evaluation.runs.passes import held
 from noregret.streams.writers import convert
+from noregret.training.answering import answer
 from noregret.transforms.scale import Scale
 
 RANKED = "1 qid:7 1:1\n0 qid:7 2:1\n1 3:1\n2 qid:9 1:0.5\n"

@@ -415,6 +415,8 @@ def test_groups_by_column_by_name_and_by_prefix_are_the_same():
         others = [
             nr.GroupLasso(groups=np.array([0, 0, 1, 2, 1, 3, 2, 2]), **given).partial_fit(csr_matrix(X), y).coef_,
             nr.GroupLasso(groups=dict(enumerate(labels)), **given).partial_fit(X, y).coef_,
+            nr.GroupLasso(groups=[[0, 1], [4, 2], [3, 6, 7]], **given).partial_fit(X, y).coef_,
+            nr.GroupLasso(groups=[np.array([0, 1]), [2, 4], [7, 6, 3], [5]], **given).partial_fit(csr_matrix(X), y).coef_,
         ]
         by_name = [nr.GroupLasso(groups=g, **given) for g in (dict(zip(names, labels, strict=True)), "prefix:_")]
         for m in by_name:
@@ -451,6 +453,9 @@ def test_groups_of_names_that_come_one_by_one(tmp_path):
     ("learner", "message"),
     [
         (nr.GroupLasso(groups=[0, 1]), "each of the 8 columns, got 2"),
+        (nr.GroupLasso(groups=[[0, 1], [1, 2]]), "must not overlap, but feature 1"),
+        (nr.GroupLasso(groups=[[0, 1], [2, 8]]), "feature 8, but the 8 columns are 0 to 7"),
+        (nr.GroupLasso(groups=[[0, 1], 2]), "list of lists of columns"),
         (nr.GroupLasso(groups="prefix:_"), "features have none"),
         (nr.GroupLasso(groups="by name"), "prefix:_"),
         (nr.GroupLasso(groups={"a": 1}, hash_bits=5), "leave hash_bits out"),
@@ -717,7 +722,7 @@ def command(*args):
 
 
 def test_a_grid_of_penalties_draws_error_against_size(tmp_path):
-    from noregret.evaluation import summary
+    from noregret.evaluation.report import summary
 
     page, plot = tmp_path / "r.html", tmp_path / "p.svg"
     done = command("sweep", RELEVANT, "-m", "rda", "--lambda-grid", "5", "--no-regret", "--html", str(page), "--plot", str(plot))
@@ -751,7 +756,7 @@ def test_features_in_use_are_told():
 
 
 def test_stability_of_choices():
-    from noregret.evaluation.selection import stability
+    from noregret.evaluation.measures.features_in_use import stability
 
     assert stability([{1, 2}, {1, 2}]) == 1.0
     assert stability([{1}, {2}]) == 0.0

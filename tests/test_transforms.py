@@ -26,8 +26,7 @@ from noregret.core import engine, inputs
 from noregret.core.batch import Batch
 from noregret.core.hashing import hash_name
 from noregret.core.labels import Coded
-from noregret.evaluation import naming
-from noregret.transforms import maps
+from noregret.transforms import maps, spelling
 from noregret.transforms.front import Front
 from noregret.transforms.pipeline import Category, Cross, Hash, Pipeline, Text, pipeline
 from noregret.transforms.scale import Normalize, Scale
@@ -712,7 +711,7 @@ def test_a_map_of_ones_own_is_a_step_like_any_other(tmp_path):
     p.save(tmp_path / "m.nr")
     q = nr.load(tmp_path / "m.nr").partial_fit(X[20:], y[20:])
     assert (q.learner.coef_ == p.partial_fit(X[20:], y[20:]).learner.coef_).all()
-    assert naming.made("clip(0.25)>pa1").steps[0].top == 0.25
+    assert spelling.made("clip(0.25)>pa1").steps[0].top == 0.25
     with pytest.raises(ValueError, match="different steps or settings"):
         p.merge(pipeline(Clip(0.4), nr.PA1()).partial_fit(X, y))
     del maps.MAPS["clip"]

@@ -112,7 +112,8 @@ def drivers(job: Job, layout: str, weighted: bool) -> Drivers:
     leaves: list[tuple[str, Any]] = []
     kinds: dict[str, type] = {}
     S, P, cost = (flatten(t, n, leaves, kinds) for t, n in ((job.state, "s"), (job.params, "p"), (job.cost, "r")))
-    key = (job.step, job.share, S, P, cost, tuple(kinds.items()), job[-4:], layout, weighted, engine.interpreting())
+    code = job._replace(name="", state=S, params=P, cost=cost)  # all that decides the text; the name is only its title
+    key = (code, tuple(kinds.items()), layout, weighted, engine.interpreting())
     if key not in _built:
         _built[key] = _build(job, layout, weighted, [n for n, _ in leaves], kinds, (S, P, cost))
     return _built[key]

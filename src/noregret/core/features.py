@@ -6,16 +6,16 @@ Hashed fold any number of names into 2^bits places. The constant feature has a p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .dicts import MEET, NOWHERE, UNKNOWN, Book, read
 from .hashing import hash_name
-from .inputs import Rows, refuse_not_finite
+from .inputs import Rows, Side, given, refuse_not_finite, some_of
 
 Row = tuple[np.ndarray, np.ndarray]
 
@@ -41,6 +41,49 @@ def add_duplicates(idx: np.ndarray, values: np.ndarray) -> Row:
     """Sum the values of equal coordinates."""
     places, inverse = np.unique(idx, return_inverse=True)
     return places, np.bincount(inverse, values, len(places))
+
+
+class Named(NamedTuple):
+    """A batch of named examples, all of them checked and read; one with a new name is read again when its turn to join comes."""
+
+    examples: Sequence[Mapping[Any, Any]]
+    found: Sequence[Row | None]  # None for one with a new name
+    columns: Side = {}  # side columns, as Rows have them
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return len(self.examples)
+
+    def cut(self, a: int, b: int) -> Named:
+        """Return examples a to b."""
+        return Named(self.examples[a:b], self.found[a:b], some_of(self.columns, slice(a, b)))
+
+    def column(self, name: str) -> np.ndarray | None:
+        """Return a side column, None where there is none."""
+        return self.columns.get(name)
+
+    def beside(self, **columns: np.ndarray | None) -> Named:
+        """Return the examples with more side columns, those that are not None."""
+        return self._replace(columns={**self.columns, **given(columns)})
+
+
+def read_all(features: Features, examples: Sequence[Mapping[Any, Any]]) -> Named:
+    """Return named examples as far as their names are known, or an error; nothing changes."""
+    rows = [features.row(x, False) for x in examples]
+    return Named(examples, [row if features.complete(x, row) else None for x, row in zip(examples, rows, strict=True)])
+
+
+def stacked(features: Features, examples: Iterable[Mapping[Any, Any]], grow: bool) -> Rows:
+    """Return named examples as CSR rows; unknown names join the table or are left out."""
+    return joined([features.row(x, grow) for x in examples])
+
+
+def joined(found: Sequence[Row]) -> Rows:
+    """Return sparse rows as a batch."""
+    indptr = np.zeros(len(found) + 1, np.int64)
+    np.cumsum([len(idx) for idx, _ in found], out=indptr[1:])
+    return Rows("csr", (indptr, np.concatenate([i for i, _ in found]), np.concatenate([v for _, v in found])), len(found), 0)
 
 
 class Columns:
@@ -91,6 +134,10 @@ class Columns:
             raise ValueError(f"unknown feature {unknown[0]!r}: this model was started on an array, expected {what}")
         return idx, values
 
+    def complete(self, x: Mapping[Any, Any], row: Row) -> bool:
+        """Return whether a row, read when no name could join, is all there is to read."""
+        return True
+
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse a batch of another width."""
         if rows.width != self.width:
@@ -138,6 +185,10 @@ class Numbers:
         top = int(idx.max(initial=-1)) + 1
         self._fitting(top)
         return self._placed(idx, values, top, grow)
+
+    def complete(self, x: Mapping[Any, Any], row: Row) -> bool:
+        """Return whether a row, read when no number could join, is all there is to read."""
+        return len(row[0]) == len(x)
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse a number that would need too much memory."""
@@ -220,6 +271,10 @@ class Names:
             known = idx != NOWHERE
             return idx[known], values[known]
         return idx, values
+
+    def complete(self, x: Mapping[Any, Any], row: Row) -> bool:
+        """Return whether a row, read when no name could join, is all there is to read."""
+        return len(row[0]) == len(x)
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse a batch without names."""
@@ -305,6 +360,10 @@ class Hashed:
         idx, values, said = found
         return add_duplicates(idx, values) if said else (idx, values)
 
+    def complete(self, x: Mapping[Any, Any], row: Row) -> bool:
+        """Return whether a row, read when no name could join, is all there is to read: no name is still to be remembered."""
+        return len(self.table) >= self.table.room or x.keys() <= self.table.keys()
+
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse another number of columns than before, or more than places."""
         if rows.names is None:
@@ -342,6 +401,10 @@ class Anything:
         value = np.empty(1, object)
         value[0] = x
         return np.zeros(1, np.uint32), value
+
+    def complete(self, x: Any, row: Row) -> bool:
+        """Return whether a row is all there is to read."""
+        return True
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse rows of numbers."""

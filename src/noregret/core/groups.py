@@ -422,9 +422,13 @@ def _(w, a):
 
 
 # ---- who belongs to which group --------------------------------------------------------------------------------------
-class Known(NamedTuple):
-    """The homes of the groups met so far, and the sizes of all groups where they are known beforehand."""
+FORMS = "a group for each column, a list of lists of columns, a dict of groups by name, or 'prefix:_'"
 
+
+class Known(NamedTuple):
+    """The groups by feature, the homes of those met so far, and the sizes of all where they are known beforehand."""
+
+    given: Any
     homes: dict[Any, int]
     sizes: Counter[Any] | None
 
@@ -435,15 +439,16 @@ def arrange(m: Model, first: int) -> None:
     if given is None:
         return
     if not isinstance(given, Iterable):
-        raise TypeError(f"groups must be a group for each column, a dict of groups by name, or 'prefix:_'; got {given!r}")
+        raise TypeError(f"groups must be {FORMS}; got {given!r}")
     if not hasattr(w, "home"):
         raise ValueError(f"groups={given!r:.60} mean nothing here: use regularizer='l1l2' or 'l1linf', or leave groups out")
     known = m.__dict__.get("known")
     if known is None or first == 0:
+        given = by_feature(given, m.features)
         labels = None if isinstance(given, str) else given.values() if isinstance(given, Mapping) else list(given)
-        known = m.__dict__["known"] = Known({}, None if labels is None else Counter(labels))
+        known = m.__dict__["known"] = Known(given, {}, None if labels is None else Counter(labels))
     start = first if known.homes else 0  # a model from a file has its rings, but does not know the names of the groups
-    for j, label in labelled(given, m.features, start):
+    for j, label in labelled(known.given, m.features, start):
         h = known.homes.setdefault(label, j)
         if j >= first:
             w.home[j] = h - j
@@ -451,6 +456,28 @@ def arrange(m: Model, first: int) -> None:
                 w.next[j], w.next[h] = h + w.next[h] - j, j - h
             if hasattr(w, "size"):
                 w.size[h] = w.size[h] + float(h != j) if known.sizes is None else float(known.sizes[label])
+
+
+def by_feature(given: Any, features: Features) -> Any:
+    """Return a list of groups, each a list of features, as a dict of groups by feature; any other form as it is."""
+    listed = [isinstance(group, (list, np.ndarray)) for group in given]
+    if not any(listed):
+        return given
+    if not all(listed):
+        raise ValueError(f"groups must be {FORMS}; got lists beside other things: {given!r:.60}")
+    found: dict[Any, int] = {}
+    for k, group in enumerate(given):
+        for feature in group:
+            if found.setdefault(feature, k) != k:
+                raise ValueError(f"groups must not overlap, but feature {feature!r} is in two of them: leave it in one")
+    if isinstance(features, Columns):
+        columns = range(features.width) if features.names is None else features.names
+        outside = next((feature for feature in found if feature not in columns), None)
+        if outside is not None:
+            raise ValueError(
+                f"groups has feature {outside!r}, but the {len(columns)} columns are {columns[0]!r} to {columns[-1]!r}"
+            )
+    return found
 
 
 def labelled(given: Any, features: Features, start: int) -> Iterator[tuple[int, Any]]:
@@ -486,7 +513,7 @@ def labelled(given: Any, features: Features, start: int) -> Iterator[tuple[int, 
         if isinstance(features, Names):
             raise ValueError(f"groups has {many} entries, but features go by name: give a dict of groups by name, or 'prefix:_'")
         if isinstance(features, Columns) and many != width:
-            raise ValueError(f"groups must have an entry for each of the {width} columns, got {many}")
+            raise ValueError(f"groups must have an entry for each of the {width} columns, got {many}; or lists, [[0, 1], [2, 3]]")
         labels = (given[n] if n < many else None for n in numbers)
     for j, label in zip(range(first, end), labels, strict=False):
         if label is not None:

@@ -340,8 +340,8 @@ def targets(y: Any, n: int, numeric: bool) -> np.ndarray:
 
 
 def all_numbers(y: Any) -> bool:
-    """Return whether these are all numbers."""
-    return all(isinstance(v, (int, float, np.number, np.bool_)) for v in y)
+    """Return whether these are all numbers, and not booleans, of which an array would make numbers."""
+    return all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in y)
 
 
 def sample_weights(c: Any, n: int) -> np.ndarray | None:

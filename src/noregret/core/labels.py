@@ -1,5 +1,8 @@
 """Labels: any hashable values, numbered by first appearance so that the split of a stream into calls does not show.
 
+A number with a fraction is a target of a regression, and no label. Booleans and numbers are not labels of one model: True is equal
+to 1, and arrays make numbers of both.
+
 `classes_` sorts them for the reader; labels that cannot be ordered stay in order of appearance. With two classes there is one
 score: `positive` is the code whose score it is. A first label that is a number not above 0 (0, -1, False) is the negative one.
 """
@@ -44,7 +47,9 @@ class Labels:
         self.positive = 0
         self.declared = declared is not None
         if declared is not None:
-            for v in ordered([plain(v) for v in declared]):
+            given = [plain(v) for v in declared]
+            refuse_mixed(given)
+            for v in ordered(given):
                 self.add(v)
             if len(self.values) < 2:
                 raise ValueError(f"classes must name at least two classes, got {self.values}")
@@ -66,7 +71,9 @@ class Labels:
         self.tie = 1 if len(self.order) != 2 or self.order[1] == self.positive else -1
 
     def missing(self, labels: Iterable[Any]) -> list[Any]:
-        """Return the labels not yet known, each once, in order; an error if the classes were declared."""
+        """Return the labels not yet known, each once, in order; an error if there may be no such label beside those known."""
+        labels = list(labels)
+        refuse_mixed([*self.values, *labels])
         new = [v for v in dict.fromkeys(labels) if v not in self.index]
         if new and self.declared:
             raise ValueError(f"y contains the label {new[0]!r}, not in the declared classes {self.sorted}")
@@ -102,7 +109,26 @@ def plain(label: Any) -> Any:
         raise TypeError(f"a label must be hashable, got {label!r} of type {type(label).__name__}")
     if label is None or label != label:
         raise ValueError(f"a label must be a value, got {label!r} (NaN and None are not labels)")
+    if isinstance(label, float) and label % 1.0 != 0.0:
+        refuse_fraction(f"the label is {label!r}")
     return label
+
+
+def refuse_fraction(what: str) -> None:
+    """Raise the error of a label that is a real number."""
+    raise ValueError(
+        f"Unknown label type: continuous. Expected text, whole numbers or booleans, but {what}. Use a regressor for it."
+    )
+
+
+def refuse_mixed(labels: list[Any]) -> None:
+    """Refuse booleans beside numbers."""
+    truth, number = (next((v for v in labels if type(v) in kinds), None) for kinds in ((bool,), (int, float)))
+    if truth is not None and number is not None:
+        raise ValueError(
+            f"labels are booleans or numbers, not both: found {truth!r} and {number!r}. True is equal to 1 and False to 0, so they "
+            "would be one class; write all labels as numbers, or all as booleans"
+        )
 
 
 def ordered(labels: list[Any]) -> list[Any]:
@@ -122,3 +148,15 @@ def label_array(labels: list[Any]) -> np.ndarray:
     for i, v in enumerate(labels):  # one by one: a tuple is a label, not a row
         a[i] = v
     return a
+
+
+def codes_of(y: Any, labels: Labels) -> np.ndarray:
+    """Return labels as the codes of a table that has them all."""
+    if isinstance(y, Coded):
+        return np.array([labels.index.get(v, -1) for v in y.values], np.int64)[y.codes]
+    if len(labels) == 2:  # the common case, without sorting
+        second = y == labels.values[1]
+        if np.ndim(second) and (second | (y == labels.values[0])).all():
+            return second.astype(np.int64)
+    values, inverse = np.unique(y, return_inverse=True)
+    return np.array([labels.index.get(v, -1) for v in values.tolist()], np.int64)[inverse]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -15,11 +15,12 @@ from ..text import meant
 from . import inputs, model_file
 from .basis import kernelizable
 from .expansion import Expansion
-from .features import Anything, Columns, Features, Hashed, Names
+from .features import Anything, Columns, Features, Hashed, Named, Names, Row, joined, read_all, stacked
+from .inner import Inner
 from .inputs import Rows
 from .labels import Labels
 from .model import Model
-from .params import public
+from .params import public, same_value
 from .rounds import EXAMPLES, MISTAKES, UPDATES, UnitCost
 from .state import Need, needs_of
 from .supports import Supports
@@ -55,7 +56,7 @@ def not_learned(learner: Learner) -> Exception:
     return kind(f"This {type(learner).__name__} has learned nothing yet: call 'fit', 'partial_fit' or 'learn_one' first.")
 
 
-class Learner(Supports):
+class Learner(Inner, Supports):
     """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
@@ -192,6 +193,16 @@ class Learner(Supports):
             m.features.check(rows, type(self).__name__)
         return rows
 
+    def _batch(self, X: Any) -> Rows | Named:
+        """Return X as checked rows or named examples that fit the model; nothing changes."""
+        if not self._named(X):
+            return self._check(X)
+        found = read_all(self._m.features if "_m" in self.__dict__ else self._features(None), X)
+        if self.nonnegative:
+            for x in X:
+                self._check_row(x)
+        return found
+
     def _place(self, m: Model, rows: Rows, grow: bool) -> Rows:
         """Return checked rows in the coordinates of the model; new names may join it."""
         rows = m.features.rows(rows, grow)
@@ -243,6 +254,14 @@ class Learner(Supports):
             m.features.check(rows, type(self).__name__)
         return m
 
+    def _begun(self, rows: Rows | Named, *tables: Any) -> Model:
+        """Return the model, or a new one with these tables; an error if the rows do not fit it."""
+        first = rows if isinstance(rows, Rows) else None
+        m = self._m if "_m" in self.__dict__ else self._start(first, *tables)
+        if first is not None:
+            m.features.check(first, type(self).__name__)
+        return m
+
     def _whole(self, X: Any) -> tuple[Rows, Features | None]:
         """Return all rows to fit, checked; and the table of their names, in whose places they are, if they are dicts."""
         if not self._named(X):
@@ -262,29 +281,49 @@ class Learner(Supports):
 
     def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the scores from before each update."""
-        if self._named(X):
-            return self._learn_dicts(X, y, sample_weight)
-        rows = self._check(X)
+        rows = self._batch(X)
         done = self._learn_rows(rows, y, inputs.sample_weights(sample_weight, rows.n))
         return np.concatenate([piece.f[:, 0] for piece in done])
 
-    def _learn_rows(self, rows: Rows, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+    def _learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
         """Learn from checked rows in order; a model that begins here takes `features` for its table."""
         targets = self._targets(y, rows.n)
-        m = self._m if "_m" in self.__dict__ else self._start(rows, features)
-        m.features.check(rows, type(self).__name__)
+        m = self._begun(rows, features)
         with m.unharmed():
             done = self._run_pieces(m, rows, targets, c)
         self._keep(m)
         return done
 
-    def _run_pieces(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> list[Progress]:
+    def _run_pieces(self, m: Model, rows: Rows | Named, y: np.ndarray, c: np.ndarray | None) -> list[Progress]:
         """Put rows in their places and learn from them; new features join as they come."""
         done: list[Progress] = []
-        for a, b, width in self._pieces(m, rows):
-            piece = self._place(m, rows.cut(a, b)._replace(width=width), grow=True)
+        a = 0
+        for piece in self._named_pieces(m, rows, c) if isinstance(rows, Named) else self._placed_pieces(m, rows):
+            b = a + piece.n
             done += self._run(m, piece, y[a:b], None if c is None else c[a:b])
+            a = b
         return done
+
+    def _placed_pieces(self, m: Model, rows: Rows) -> Iterator[Rows]:
+        """Yield rows in their places, in runs to learn at once."""
+        for a, b, width in self._pieces(m, rows):
+            yield self._place(m, rows.cut(a, b)._replace(width=width), grow=True)
+
+    def _named_pieces(self, m: Model, rows: Named, c: np.ndarray | None) -> Iterator[Rows]:
+        """Yield named examples in their places; a run, once learned, ends before an example for which the model must make room."""
+        a = 0
+        run: list[Row] = []
+        for i, row in enumerate(rows.found):
+            if row is None:
+                size = m.features.size
+                row = m.features.row(rows.examples[i], c is None or c[i] > 0.0)  # what has weight 0 brings no names
+                if m.features.size > size and (m.features.size > m.ready or m.filled):
+                    if run:
+                        yield joined(run).beside(**rows.cut(a, i).columns)
+                    m.widen()
+                    a, run = i, []
+            run.append(row)
+        yield joined(run).beside(**rows.cut(a, rows.n).columns)
 
     def _pieces(self, m: Model, rows: Rows) -> list[tuple[int, int, int]]:
         """Return the runs of rows to learn at once, with their width: all, unless new features change the formulas row by row."""
@@ -297,9 +336,7 @@ class Learner(Supports):
 
     def _score_rows(self, rows: Rows) -> np.ndarray:
         """Return the scores of checked rows, one per class in order of codes."""
-        m = self._model()
-        m.features.check(rows, type(self).__name__)
-        return m.score(self._place(m, rows, grow=False))
+        return self.scores_by(self._model(), rows)
 
     def _keep(self, m: Model) -> None:
         """Keep a new model once it has learned something (rows of weight 0 alone leave none)."""
@@ -343,17 +380,6 @@ class Learner(Supports):
         """Return the prediction for one example; before anything is learned, that of the start (None without labels)."""
         m = self._m if "_m" in self.__dict__ else self._start(self._one(x))
         return self._said(m, m.score_row(*m.features.row(x, False)))
-
-    def _learn_dicts(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray:
-        """Learn from a list of named examples, one by one, when all of them have passed the checks."""
-        targets = self._targets(y, len(X))
-        c = inputs.sample_weights(sample_weight, len(X))
-        features = self._m.features if "_m" in self.__dict__ else self._features(None)
-        for x in X:
-            features.row(x, False)
-            self._check_row(x)
-        weights = np.ones(len(X)) if c is None else c
-        return np.array([self._learn_row(x, float(t), float(w))[0] for x, t, w in zip(X, targets, weights, strict=True)])
 
     # ---- verbs -------------------------------------------------------------------------------------------------------
     def reset(self) -> Self:
@@ -531,9 +557,7 @@ class Learner(Supports):
         return self
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        changed = (
-            f"{k}={v!r}" for k, v in self.get_params().items() if v is not self.defaults[k] and not same(v, self.defaults[k])
-        )
+        changed = (f"{k}={v!r}" for k, v in self.get_params().items() if not same_value(v, self.defaults[k]))
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -553,22 +577,9 @@ class Learner(Supports):
         )
 
 
-def same(a: Any, b: Any) -> bool:
-    """Return whether two parameter values are equal."""
-    return isinstance(a, type(b)) and not isinstance(a, np.ndarray) and bool(a == b)
-
-
 def is_dicts(X: Any) -> bool:
     """Return whether a batch is a sequence of named examples."""
     return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Mapping)
-
-
-def stacked(features: Features, X: Iterable[Mapping[Any, Any]], grow: bool) -> Rows:
-    """Return named examples as CSR rows; unknown names join the table or are left out."""
-    found = [features.row(x, grow) for x in X]
-    indptr = np.zeros(len(found) + 1, np.int64)
-    np.cumsum([len(idx) for idx, _ in found], out=indptr[1:])
-    return Rows("csr", (indptr, np.concatenate([i for i, _ in found]), np.concatenate([v for _, v in found])), len(found), 0)
 
 
 def refuse_names(known: list[str], given: list[str]) -> None:

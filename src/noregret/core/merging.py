@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .features import Columns, Hashed, Numbers
+from .params import same_value
 from .rounds import EXAMPLES, MISTAKES, SEEN, UPDATES
 from .state import Dims, Slot, settle, tmap
 
@@ -24,7 +25,7 @@ def merge(mine: Learner, other: Learner) -> None:
         raise TypeError(f"cannot merge a {type(other).__name__} into a {type(mine).__name__}")
     if mine._merging == "none":
         raise TypeError(f"{type(mine).__name__} has no merge: what it keeps is a history, not a sum")
-    if repr(mine.get_params()) != repr(other.get_params()):
+    if not same_value(mine.get_params(), other.get_params()):
         raise ValueError(f"cannot merge learners with different parameters: {mine!r} and {other!r}")
     if "_m" not in other.__dict__:
         return

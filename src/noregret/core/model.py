@@ -17,7 +17,7 @@ from .expansion import Expansion
 from .features import Features
 from .inputs import FLOATS, Rows
 from .labels import Labels
-from .params import check_options, depends_on_width, resolve
+from .params import check_options, depends_on_width, resolve, same_value
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
 from .sparse import Spared
 from .state import COUNT, Slot, leaves, settle, slots, tmap
@@ -146,10 +146,11 @@ class Model:
         params = resolve(self.learner.Params, given, self.features.size)
         spec = self.described(given, params)
         fixed = ("classes", "dtype", "fit_intercept", "groups", "hash_bits", "kernel", "budget")
-        kinds = repr if self.given.get("kernel") is not None else slots  # sizes and kernels are part of what an expansion is
-        if kinds(spec) != kinds(self.spec) or any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
+        same = same_value(spec, self.spec)
+        fits = same if self.given.get("kernel") is not None else slots(spec) == slots(self.spec)  # an expansion is its numbers too
+        if not fits or not all(same_value(given.get(k), self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another kind of state: call reset() first, or make a new learner")
-        if repr(spec) != repr(self.spec):  # numbers that weights are made with: what is held back acts with the old ones
+        if not same:  # numbers that weights are made with: what is held back acts with the old ones
             settle(self.state)
             self.spec, self.state = spec, tmap(lambda _, a: a, spec, self.state)
             settle(self.state)
@@ -296,7 +297,7 @@ class Model:
             for i in self.scratch:
                 args[i] = np.zeros(args[i].shape, args[i].dtype)  # pages of zeros from the system: nothing is written
         out = np.empty((rows.n, self.dims["class"]))
-        self.loop(rows.layout, False).predict(*args, *rows.arrays, out)
+        self.predict(rows.layout, *args, *rows.arrays, out)
         return out
 
     def score_row(self, idx: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -305,9 +306,16 @@ class Model:
         if self.scratch:
             return self.score(Rows("csr", (indptr, idx, values), 1, 0))[0]
         out = np.empty((1, self.dims["class"]))
-        loop = self.loops.get(("csr", False)) or self.loop("csr", False)
-        loop.predict(*self.args, indptr, idx, values, out)
+        self.predict("csr", *self.args, indptr, idx, values, out)
         return out[0]
+
+    def predict(self, layout: str, *given: Any) -> None:
+        """Run the loop that predicts."""
+        loop = self.loops.get((layout, False)) or self.loop(layout, False)
+        try:
+            loop.predict(*given)
+        except Exception as e:
+            raise engine.plainly(e, self.learner.score_row or self.learner.step) from None
 
     def room(self, rows: Rows, a: int) -> int:
         """Return up to which row to run before a state that keeps rows must grow."""

@@ -136,6 +136,28 @@ def resolve(Params: Any, given: dict[str, Any], width: int) -> Any:
     return params
 
 
+def same_value(a: Any, b: Any) -> bool:
+    """Return whether two values of a parameter are the same: equal in every entry, and of one type.
+
+    Numbers are the same if they are equal (1 and 1.0, but not True), and NaN is the same as NaN. An object that does not define
+    equality is compared by its text and its parameters.
+    """
+    a, b = (v.item() if isinstance(v, np.generic) else v for v in (a, b))
+    kinds = {type(a), type(b)}
+    if a is b or (len(kinds) > 1 and kinds != {int, float}):
+        return a is b
+    if hasattr(a, "__array__"):
+        a, b = np.asarray(a), np.asarray(b)
+        return a.shape == b.shape and same_value(a.tolist(), b.tolist())
+    if isinstance(a, Mapping):
+        return a.keys() == b.keys() and all(same_value(v, b[k]) for k, v in a.items())
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same_value, a, b))
+    if type(a).__eq__ is object.__eq__:  # type: ignore[comparison-overlap]
+        return repr(a) == repr(b) and same_value(*(getattr(v, "get_params", dict)() for v in (a, b)))
+    return bool(a == b or (a != a and b != b))
+
+
 def depends_on_width(params: Any) -> bool:
     """Return whether d is part of the formulas: of the step, or of one of its parts."""
     return any("d" in getattr(node, "_fields", ()) for node in (params, *params))

@@ -473,9 +473,10 @@ class GroupLasso(Thin, Classifier):
     for each group G of d_G features. r = rho = 0 is the group lasso; r > 0 the sparse group lasso, with zeros inside groups too;
     rho > 0 the enhanced form, with more zeros in early rounds.
 
-    Parameters: `groups`: a group for each column (numbers or names, None for none), a dict of groups by feature name, or
-    "prefix:_", the part of a name before the first "_". Features without a group are groups of one; without `groups` this is RDA.
-    `loss`, `lambda_`, `gamma`, `rho` as in RDA; `r` >= 0. More than two classes: a group for each class, and the rest as in RDA.
+    Parameters: `groups`: a group for each column (numbers or names, None for none); a list of groups, each a list of columns; a
+    dict of groups by feature name; or "prefix:_", the part of a name before the first "_". Features without a group are groups
+    of one; without `groups` this is RDA. `loss`, `lambda_`, `gamma`, `rho` as in RDA; `r` >= 0. More than two classes: a group for
+    each class, and the rest as in RDA.
 
     Cost O(nnz) a round; with r or rho the features of the groups touched. Pitfalls: groups do not overlap; with "prefix:_" d_G
     counts the names met so far.

@@ -17,9 +17,9 @@ from numpy import ndarray
 from ..core.drivers import Job, drivers
 from ..core.elementary import power
 from ..core.examples import importance, item, nnz
-from ..core.features import Features
+from ..core.features import Features, stacked
 from ..core.inputs import Rows, refuse_not_finite, sample_weights, where_not_finite
-from ..core.learner import Progress, is_dicts, stacked
+from ..core.learner import Progress, is_dicts
 from ..core.model import Model
 from ..core.params import Optional, Positive, Share
 from ..core.rounds import EXAMPLES, UPDATES

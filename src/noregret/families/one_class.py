@@ -8,16 +8,21 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
+
 from ..core.bounds import Bound
 from ..core.examples import importance
 from ..core.params import Choice, NonNegative, Optional, Positive
 from ..core.state import Measured, Number
-from ..core.weights import add, dot, norm2, scale, sqnorm
+from ..core.weights import Normed, add, dot, norm2, scale, sqnorm
+from ..core.words import word
 from ..tasks.one_class import OneClass
 from .passive_aggressive import Params as Hard
 from .passive_aggressive import Params1 as Capped
 from .passive_aggressive import Params2 as Soft
 from .passive_aggressive import tau
+
+ROUNDINGS = 16.0  # of |x|^2, |w|^2 and radius^2: by how much |x - w|^2 may be off, which is small where they are not
 
 
 class Params(NamedTuple):
@@ -46,10 +51,28 @@ def distance2(s, x):
     return max(0.0, norm2(s.w, x) - 2.0 * dot(s.w, x) + sqnorm(s.w))
 
 
+@word
+def spacing(w):
+    """Return the distance from 1 to the next number of the kind in which w is kept."""
+
+
+@spacing.on(object)
+def spacing_of_doubles(w):
+    return 2.0**-52
+
+
+@spacing.on(Normed)
+def spacing_of_cells(w):
+    return float(np.finfo(w.u.dtype).eps)
+
+
 def score(s, x, p):
-    """Return how far inside the ball x is."""
-    radius = math.sqrt(max(0.0, p.B * p.B - s.z[0] * s.z[0])) if p.B > 0.0 else p.epsilon
-    return radius - math.sqrt(distance2(s, x))
+    """Return how far inside the ball x is, 0 for a row on the border up to rounding."""
+    reach = p.B if p.B > 0.0 else p.epsilon
+    far2, z2, reach2 = distance2(s, x), s.z[0] * s.z[0], reach * reach
+    if abs(far2 + z2 - reach2) <= ROUNDINGS * spacing(s.w) * (norm2(s.w, x) + sqnorm(s.w) + reach2):
+        return 0.0
+    return math.sqrt(max(0.0, reach2 - z2)) - math.sqrt(far2)
 
 
 def step(s, x, y, p):
@@ -70,7 +93,9 @@ class PAUniclass(OneClass):
     """PA one-class: the centre w moves towards rows outside the ball of radius epsilon, by the distance (or at most C).
 
     With l = max(0, |x - w| - epsilon): w += tau (x - w)/|x - w|, tau = l ("pa"), min(C, l) ("pa1"), l/(1 + 1/(2C)) ("pa2").
-    The decision value is radius - |x - w|; a row is an inlier from 0 on. The zero row is a point like any other.
+    The decision value is radius - |x - w|; a row is an inlier from 0 on. The border is inside: "pa" puts every row it moves to
+    there, and the value is 0 where |x - w|^2 and radius^2 differ by at most 16 roundings of |x|^2 + |w|^2 + radius^2 in the `dtype`
+    of the weights. The zero row is a point like any other.
 
     Parameters: `variant`, `C` > 0, `epsilon` >= 0; or `B` > 0, an upper bound on a radius that is learned (sqrt(B^2 - z^2), growing
     from 0). A sample weight multiplies C.

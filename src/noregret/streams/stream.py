@@ -8,6 +8,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..core.batch import Batch, Position, Reader, Skipped
 from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
@@ -83,6 +85,11 @@ class Stream:
         """Return what a report says about the source."""
         size = self.reader.size if self.reader.unit == "bytes" else None
         return {"name": self.name, "kind": self.kind, "bytes": size}
+
+
+def counting(batch: Batch) -> Batch:
+    """Return the rows that count: those of weight 0 are no examples."""
+    return batch if batch.c is None or batch.c.all() else batch.take(np.flatnonzero(batch.c))
 
 
 # ---- opening ---------------------------------------------------------------------------------------------------------

@@ -10,14 +10,15 @@ import numpy as np
 from ..core import inputs
 from ..core.engine import reach
 from ..core.examples import required
-from ..core.features import Features
+from ..core.features import Features, Named
 from ..core.inputs import Rows
-from ..core.labels import Coded, Labelled, Labels, label_array, plain, some
+from ..core.labels import Coded, Labelled, Labels, label_array, plain, refuse_fraction, refuse_mixed, some
 from ..core.learner import Learner, Progress
 from ..core.model import Model
 from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost, price
 
 SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])  # which of two classes is the positive one: the sign of each
+BOOLEANS = (bool, np.bool_)
 COSTS = {"cost": None, "mode": "max_loss", "margin": "sqrt_cost"}
 
 
@@ -48,21 +49,17 @@ class Classifier(Learner):
 
         New classes may appear at any time unless `classes` were declared.
         """
-        if self._named(X):
-            return self._learn_named(X, y, sample_weight, classes)
-        rows = self._check(X)
-        m = self._m if "_m" in self.__dict__ else self._start(rows, classes=classes)
+        rows = self._batch(X)
+        m = self._begun(rows, None, classes)
         self._check_classes(m, classes)
         return self._outward(m, widest(self._learn_coded(m, rows, y, inputs.sample_weights(sample_weight, rows.n))))
 
-    def _learn_rows(self, rows: Rows, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
-        if self.nonnegative:
+    def _learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+        if self.nonnegative and isinstance(rows, Rows):
             inputs.refuse_negative(rows, type(self).__name__)
-        m = self._m if "_m" in self.__dict__ else self._start(rows, features)
-        m.features.check(rows, type(self).__name__)
-        return self._learn_coded(m, rows, y, c)
+        return self._learn_coded(self._begun(rows, features), rows, y, c)
 
-    def _learn_coded(self, m: Model, rows: Rows, y: Any, c: np.ndarray | None) -> list[Progress]:
+    def _learn_coded(self, m: Model, rows: Rows | Named, y: Any, c: np.ndarray | None) -> list[Progress]:
         """Learn from checked rows with labels."""
         if not isinstance(y, Coded):
             y = discrete(inputs.targets(y, rows.n, numeric=False))
@@ -131,7 +128,8 @@ class Classifier(Learner):
             codes = np.zeros(len(c), np.int64)
             codes[c > 0.0] = self._codes(m, some(y, c > 0.0))
             return codes
-        if isinstance(y, np.ndarray) and y.dtype.kind in "biuf" and len(labels) == 2:  # the common case, without sorting
+        kinds = "b" if len(labels) and isinstance(labels.values[0], bool) else "iuf"
+        if isinstance(y, np.ndarray) and y.dtype.kind in kinds and len(labels) == 2:  # the common case, without sorting
             second = y == labels.values[1]
             if (second | (y == labels.values[0])).all():
                 return second.astype(np.int64)
@@ -184,7 +182,7 @@ class Classifier(Learner):
             code = m.labels.index.get(y) if m is not None and w == 1.0 and self.__dict__.get("class_weight") is None else None
         except TypeError:  # what cannot be a label
             code = None
-        if code is None:
+        if code is None or isinstance(y, BOOLEANS) is not isinstance(m.labels.values[code], bool):
             return self._learn_slowly(x, plain(y), w)
         idx, values = self._row(m, x, grow=True)
         if m.many:
@@ -212,32 +210,6 @@ class Classifier(Learner):
         self._run(m, rows, np.array([labels.index[y]]), None if c is None or c[0] == 1.0 else c)
         self._m = m
         return before
-
-    def _learn_named(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> np.ndarray:
-        """Learn from a list of named examples, one by one, when all of them have passed the checks."""
-        values = plain_labels(discrete(inputs.targets(y, len(X), numeric=False)))
-        c = inputs.sample_weights(sample_weight, len(X))
-        m = self._m if "_m" in self.__dict__ else self._start(None, classes=classes)
-        self._check_classes(m, classes)
-        assert m.labels is not None
-        m.expect(len(m.labels.missing(values)))
-        for x in X:
-            m.features.row(x, False)
-            self._check_row(x)
-        if "_m" not in self.__dict__ and m.labels.declared:
-            self._m = m
-        said: list[tuple[np.ndarray, bool]] = []
-        for i, x in enumerate(X):
-            m = self.__dict__.get("_m", m)
-            said.append((m.score_row(*m.features.row(x, False)), m.many))
-            self.learn_one(x, values[i], 1.0 if c is None else float(c[i]))
-        m = self.__dict__.get("_m", m)
-        assert m.labels is not None
-        out = np.zeros((len(said), m.dims["class"]))
-        for i, (f, many) in enumerate(said):
-            f = f if many or not m.many else halves(f, m.labels.positive)
-            out[i, : len(f)] = f
-        return self._outward(m, out)
 
     # ---- answering ---------------------------------------------------------------------------------------------------
     def _said(self, m: Model, f: np.ndarray, known: int | None = None) -> Any:
@@ -342,6 +314,7 @@ def distinct(y: Labelled) -> tuple[list[Any], np.ndarray]:
         used, codes = distinct(y.codes)
         return [plain(y.values[k]) for k in used], codes
     if y.dtype.kind == "O":
+        refuse_mixed([plain(next(v for v in y if type(v) is kind)) for kind in set(map(type, y))])
         index: dict[Any, int] = {}
         numbers = [index.setdefault(plain(v), len(index)) for v in y.tolist()]
         return list(index), np.array(numbers, np.int64)
@@ -411,10 +384,7 @@ def discrete(y: np.ndarray) -> np.ndarray:
         odd = y != np.floor(y)
         if odd.any():
             at = int(np.argmax(odd))
-            raise ValueError(
-                f"Unknown label type: continuous. y has {y[at]!r} in row {at}; labels must be discrete. Use a regressor for real "
-                "targets."
-            )
+            refuse_fraction(f"y has {y[at].item()!r} in row {at}")
     return y
 
 

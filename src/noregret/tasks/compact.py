@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..core import inputs, model_file
-from ..core.features import Columns, Features, Hashed, Names
+from ..core.features import Columns, Features, Hashed, Names, stacked
 from ..core.inputs import Rows
 from ..core.labels import label_array
-from ..core.learner import Learner, is_dicts, refuse_names, stacked
+from ..core.learner import Learner, is_dicts, refuse_names
 from ..core.model_file import expect
 from ..core.rounds import SEEN, TIE
 from .classification import outward, picked, said

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core import inputs
+from ..core import engine, inputs
 from ..core.covariance import Full, margin
 from ..core.drivers import Job, drivers
+from ..core.features import stacked
 from ..core.inputs import Rows
-from ..core.learner import is_dicts, stacked
+from ..core.learner import is_dicts
 from ..core.model import Model
 from ..core.params import Range
 from ..core.rounds import SEEN
@@ -198,7 +199,10 @@ class SecondOrder(Classifier):
         for i in m.scratch:
             args[i] = np.zeros_like(args[i])
         out = np.empty((rows.n, m.dims["class"]))
-        loop.predict(*args, *rows.arrays, out)
+        try:
+            loop.predict(*args, *rows.arrays, out)
+        except Exception as e:
+            raise engine.plainly(e, of) from None
         return out
 
     def _spread(self, m: Model, v: np.ndarray) -> np.ndarray:

@@ -16,14 +16,14 @@ from ..core import inputs
 from ..core.drivers import LAYOUTS, flatten
 from ..core.engine import build, interpreting
 from ..core.examples import Biased, Block, Sparse, Weighted
-from ..core.features import Features
+from ..core.features import Features, Named, stacked
 from ..core.inputs import Rows
 from ..core.labels import Labelled, Labels, some
-from ..core.learner import Learner, Progress, is_dicts, stacked
+from ..core.learner import Learner, Progress, is_dicts
 from ..core.model import Model
 from ..core.rounds import count, wrong_sign
 from ..core.weights import dot
-from .classification import Classifier, answers, discrete, distinct
+from .classification import Classifier, answers, distinct
 
 if TYPE_CHECKING:
     Base = Learner
@@ -205,28 +205,14 @@ class ManyTasks(Base):
         return found
 
     # ---- learning ----------------------------------------------------------------------------------------------------
-    def _learn_rows(self, rows: Rows, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+    def _learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
         return super()._learn_rows(rows.beside(domain=checked(rows.column("domain"), rows.n)), y, c, features)
 
     def _learn(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> list[Progress]:
         """Learn from rows or dicts in order; when all of them have passed the checks."""
         X, tasks = self._given(X, tasks)
         c = inputs.sample_weights(sample_weight, len(tasks))
-        if not self._named(X):
-            return self._learn_rows(self._check(X).beside(domain=tasks), y, c)
-        m = self._m if "_m" in self.__dict__ else self._start(None)
-        for x in X:
-            m.features.row(x, False)
-        target, c = self._prepared(m, y, len(X), c)
-        rows = stacked(m.features, X, grow=True).beside(domain=tasks)
-        m.widen()
-        done = self._run(m, rows, target, c)
-        self._keep(m)
-        return done
-
-    def _prepared(self, m: Model, y: Any, n: int, c: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return targets and weights; nothing changes before all are checked."""
-        return self._targets(y, n), c
+        return self._learn_rows(self._batch(X).beside(domain=tasks), y, c)
 
     def learn_many(  # type: ignore[override]
         self, X: Any, y: Any = None, tasks: Any = None, sample_weight: Any = None
@@ -319,11 +305,6 @@ class ManyTasksClassifier(ManyTasks, LabelBase):  # type: ignore[misc]
             found = [*m.labels.values, *new]
             raise ValueError(f"{type(self).__name__} is for two labels, shared by all tasks; found {found}")
         return super()._codes(m, y, c)
-
-    def _prepared(self, m: Model, y: Any, n: int, c: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
-        y = discrete(inputs.targets(y, n, numeric=False))
-        c = self._weigh(y, c, balance=False)
-        return self._codes(m, y, c), c
 
     def _outside(self, f: np.ndarray) -> np.ndarray:
         return self._outward(self._m, f) if "_m" in self.__dict__ else f[:, 0]

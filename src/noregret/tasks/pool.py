@@ -17,6 +17,7 @@ from ..core.inputs import Rows
 from ..core.labels import Labels
 from ..core.learner import Learner, Progress
 from ..core.model import Model
+from ..core.params import same_value
 from ..core.rounds import EXAMPLES, MISTAKES, SEEN, TIE, UPDATES
 from .classification import Classifier, answers
 from .weighing import Weighing, log_loss, mix_losses, mix_margins, run, votes
@@ -158,7 +159,7 @@ class Pool:
     def retune(self, given: dict[str, Any]) -> None:
         """Take new parameters for what is still to come."""
         fixed = ("learners", "rule", "classes", "hash_bits")
-        if any(repr(given.get(k)) != repr(self.given.get(k)) for k in fixed):
+        if not all(same_value(given.get(k), self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another pool: call reset() first, or make a new learner")
         _, self.weighing.eta, self.weighing.alpha = self.learner.rule_of(given)
         self.given = given
@@ -166,6 +167,8 @@ class Pool:
     # ---- running -----------------------------------------------------------------------------------------------------
     def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Answer, then learn, each row in order; return the votes from before each update. y: signs, or codes of many classes."""
+        if c is not None and not c.any():
+            return self.score(rows)
         positive = self.labels.positive
         codes, signs = (y, None) if self.many else (np.where(y > 0.0, positive, 1 - positive), y)
         live = slice(None) if c is None or c.all() else np.flatnonzero(c)
@@ -226,7 +229,7 @@ class Pool:
         """Return the votes of the present weights, given the scores of each member."""
         w = self.weighing.weights
         if self.calibrators:
-            margins = np.column_stack([m.decision_function(self._one(s)) for m, s in zip(self.calibrators, f, strict=True)])
+            margins = np.column_stack([log_odds(m, self._one(s)) for m, s in zip(self.calibrators, f, strict=True)])
             odds = np.empty((len(margins), 1))
             run(mix_margins)(margins, w, LEAST, odds)
             return odds
@@ -269,7 +272,7 @@ class Pool:
     def restore(self, learners: list[Learner]) -> None:
         """Go on with learners as they were saved."""
         was, n = self.within(), len(self.members)
-        if [repr(m) for m in was] != [repr(m) for m in learners] or not all("_m" in m.__dict__ for m in learners[:n]):
+        if not same_value(was, learners) or not all("_m" in m.__dict__ for m in learners[:n]):
             raise ValueError(f"expected a pool of {was}, found {learners}")
         for member, learner in zip(self.members, learners[:n], strict=True):
             theirs, own = learner._m, member.m
@@ -307,6 +310,11 @@ def calibrator() -> NAG:
     from ..families.adaptive import NAG
 
     return NAG(loss="log", fit_intercept=False, classes=[-1, 1])
+
+
+def log_odds(calibrator: NAG, f: np.ndarray) -> np.ndarray:
+    """Return scores as log odds, 0 as long as the calibrator has learned nothing."""
+    return calibrator.decision_function(f) if calibrator.__sklearn_is_fitted__() else np.zeros(len(f))
 
 
 def one(idx: np.ndarray, values: np.ndarray) -> Rows:

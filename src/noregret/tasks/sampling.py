@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from ..core import inputs, model_file
+from ..core.features import stacked
 from ..core.inputs import Rows
 from ..core.labels import Labels, label_array
-from ..core.learner import is_dicts, stacked
+from ..core.learner import is_dicts
 from ..core.model import Model
 from ..core.params import Range
 from .classification import Classifier, discrete, plain_labels

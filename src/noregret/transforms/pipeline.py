@@ -13,6 +13,7 @@ from ..core.batch import Batch
 from ..core.inputs import Rows
 from ..core.labels import Coded
 from ..core.learner import Learner, Progress, not_learned
+from ..core.params import same_value
 from ..tasks.classification import Classifier, widest
 from .cells import is_frame, record_of
 from .feature_map import Approximation, FeatureMap
@@ -323,7 +324,8 @@ class Pipeline:
 
     def merge(self, other: Pipeline) -> Self:
         """Take in what another pipeline of the same steps has learned: features are united by name, statistics are added."""
-        if [(type(s), plain(s.get_params())) for s in self.steps] != [(type(s), plain(s.get_params())) for s in other.steps]:
+        mine, others = ([(type(s), plain(s.get_params())) for s in p.steps] for p in (self, other))
+        if not same_value(mine, others):
             raise ValueError(f"cannot merge pipelines of different steps or settings: {self!r} and {other!r}")
         front, theirs = copy.deepcopy(self.front), copy.deepcopy(other.learner)
         if front.table is None and other.front.table is not None:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..core.inputs import Rows
-from ..core.learner import same
+from ..core.params import same_value
 
 
 class Step:
@@ -45,7 +45,7 @@ class Step:
 
     def __repr__(self) -> str:
         given = self.settings()
-        changed = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items() if not same(v, given[k]))
+        changed = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items() if not same_value(v, given[k]))
         return f"{type(self).__name__}({changed})"
 
 
@@ -77,8 +77,7 @@ class Map(Step):
 
     def merge(self, other: Any, numbers: np.ndarray | None = None) -> None:
         """Take in what another map of this kind has learned; `numbers` say where its features are here."""
-        theirs = other.get_params()
-        if not all(same(v, theirs[k]) for k, v in self.get_params().items()):
+        if not same_value(self.get_params(), other.get_params()):
             raise ValueError(f"cannot merge maps with different settings: {self!r} and {other!r}")
 
     def state(self) -> dict[str, np.ndarray]:
