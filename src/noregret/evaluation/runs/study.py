@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core import engine
 from ...core.inputs import Rows
 from ...core.labels import Labels, codes_of
 from ...core.learner import Learner
@@ -321,6 +322,7 @@ def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
         "classes": None if m.labels is None else len(m.labels),
         "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
         "seconds_reading": found.reading,
+        "level": engine.level(),
         "true_drifts": [t for t in getattr(opened.reader, "drifts", []) if t < found.examples],
     }
 
