@@ -42,7 +42,7 @@ def dicts(X, tasks=None):
 
 
 def bits(m):
-    return {**{k: a.tobytes() for k, a in m.model.used().items()}, "tally": m.model.tally.tobytes(), "tasks": list(m.model.tasks)}
+    return {**{k: a.tobytes() for k, a in m.model.used().items()}, "tally": m.model.tally.tobytes(), "tasks": list(m.model.domains)}
 
 
 def unchanged(m, call, error, match):
@@ -229,7 +229,7 @@ def test_merging_is_the_mean_by_examples(kind, variant):
     def sums(m):
         sense = 1.0 if kind is nr.MultiTaskRegressor or m.model.labels.values[m.model.labels.positive] == "yes" else -1.0
         G = sense * m.model.state.w.w.G.reshape(-1, m.model.dims["class"])
-        return {(n, t): G[j + 1, k] for t, k in m.model.tasks.items() for j, n in enumerate(m.feature_names_)}
+        return {(n, t): G[j + 1, k] for t, k in m.model.domains.items() for j, n in enumerate(m.feature_names_)}
 
     mine, theirs = sums(a), sums(b)
     t = (40 * a.model.state.w.w.t[0] + 20 * b.model.state.w.w.t[0]) / 60
