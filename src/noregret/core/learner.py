@@ -252,7 +252,7 @@ class Learner(Supports, Base):
 
     def _keep(self, m: Model) -> None:
         """Keep a new model once it has learned something (rows of weight 0 alone leave none)."""
-        if m.tally[EXAMPLES]:
+        if self.held is None and m.tally[EXAMPLES]:
             self.model = m
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -280,12 +280,14 @@ class Learner(Supports, Base):
     def _learn_row(self, x: Any, target: float, w: float) -> np.ndarray:
         """Learn one example; return its score from before."""
         c = 1.0 if w == 1.0 else inputs.one_weight(w)
-        m = self.held or self.new_model(self._one(x))
+        held = self.held
+        m = held or self.new_model(self._one(x))
         if c == 0.0:
             return m.score_row(*m.features.row(x, False))
         idx, values = self._row(m, x, grow=True)
         f = m.learn_row(idx, values, target, c)
-        self.model = m
+        if held is None:
+            self.model = m
         return f
 
     def predict_one(self, x: Any) -> Any:

@@ -57,6 +57,9 @@ class Model(Held):
 
     def prepare(self) -> None:
         """Give arrays that are there for the first time their shape: a row for each class, if there are many."""
+        w = self.spec[0]
+        self.of_objects = bool(getattr(w, "of_objects", False))  # whether what is kept are Python objects
+        self.by_classes = bool(getattr(w, "by_classes", False))  # whether it matters to what is kept how many classes are known
         self.relabel()
 
     def begin(self) -> None:
@@ -160,16 +163,6 @@ class Model(Held):
         """Refuse labels for which a budget in bytes has no room."""
         if self.by_classes:
             self.described(self.given, self.params, new)
-
-    @property
-    def of_objects(self) -> bool:
-        """Whether what is kept are Python objects, compared by a Python function."""
-        return bool(getattr(self.state[0], "of_objects", False))
-
-    @property
-    def by_classes(self) -> bool:
-        """Whether it matters to what is kept how many classes are known."""
-        return bool(getattr(self.spec[0], "by_classes", False))
 
     @property
     def task(self) -> Task:
