@@ -202,6 +202,7 @@ def test_a_file_that_was_changed_is_refused(tmp_path):
         {"tasks": [["a"], ["b"], ["c"]]},
         {"many": True},
         {"dims": {**model["dims"], "class": 2}},
+        {"dims": {**model["dims"], "domain": 2}},
         {"labels": None},
     ):
         store(tmp_path / "bad", {**meta, "model": {**model, **wrong}}, tensors)
@@ -228,7 +229,7 @@ def test_merging_is_the_mean_by_examples(kind, variant):
 
     def sums(m):
         sense = 1.0 if kind is nr.MultiTaskRegressor or m.model.labels.values[m.model.labels.positive] == "yes" else -1.0
-        G = sense * m.model.state.w.w.G.reshape(-1, m.model.dims["class"])
+        G = sense * m.model.state.w.w.G.reshape(-1, m.model.dims["domain"])
         return {(n, t): G[j + 1, k] for t, k in m.model.domains.items() for j, n in enumerate(m.feature_names_)}
 
     mine, theirs = sums(a), sums(b)

@@ -198,7 +198,7 @@ def facing(m: Model, out: Model) -> Model:
     m = copy.copy(m)
 
     def turn(slot: Slot, x: np.ndarray) -> None:
-        if slot.promote != "copy" and "class" in slot.axes:
+        if slot.promote != "copy" and m.column in slot.axes:
             x *= -1.0
 
     tmap(turn, m.spec, m.state)

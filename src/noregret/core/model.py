@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 class Model(Held):
     """The one code path: all learning ends in `learn` or `learn_row`, all predicting in `score` or `score_row`."""
 
+    column = "class"  # the axis of which the weights of a feature have a cell each
     fixed = ("classes", "dtype", "fit_intercept", "groups", "hash_bits", "kernel", "budget")
     derived = ("args", "keeps_rows", "loops", "one", "scratch", "work")
 
@@ -183,7 +184,7 @@ class Model(Held):
 
     def unite(self, models: list[Self]) -> tuple[list[Self], list[dict[str, Any]]]:
         """Make room for the features and labels of models; return them, all with one score or all with a row per class."""
-        if any(m.dims[axis] != n for m in models for axis, n in self.dims.items() if axis not in ("feature", "class")):
+        if any(m.dims[axis] != n for m in models for axis, n in self.dims.items() if axis not in ("feature", "class", self.column)):
             raise ValueError("cannot merge models that keep different numbers of targets or rows")
         features = [None, *(unite_features(self, m) for m in models[1:])]
         models, codes = unite_labels(self, models)
@@ -305,7 +306,7 @@ class Model(Held):
     def weights(self) -> np.ndarray:
         """Return the primal weights, one row per class (or one row), over the coordinates in use."""
         flat = (self.algorithm.primal or primal)(self.state, self.params)
-        w = flat.reshape(-1, self.dims["class"])[: self.features.size].T.astype(np.float64)
+        w = flat.reshape(-1, self.dims[self.column])[: self.features.size].T.astype(np.float64)
         if self.features.bias and hasattr(self.state[0], "constant"):
             w[:, self.features.constant] = self.state[0].constant()
         return w
@@ -333,12 +334,13 @@ class Model(Held):
         dims: Dims = dict(said["dims"])
         for axis, before in learner.algorithm.formerly.items():
             if axis not in dims:
-                dims[axis], dims[before] = dims[before], 0
+                dims[axis], dims[before] = dims[before], int(before == "class")  # of an axis that is not used
         expect(all(type(n) is int and n >= 0 for n in dims.values()), "sizes", dims)
         expect(dims["feature"] >= max(features.size, 1), f"room for {features.size} features", dims["feature"])
         expect((labels is not None) == learner.task.labelled, f"labels as {learner.task} has them", said["labels"])
         rows = cls.rows_in(said, labels)
-        expect(type(many) is bool and dims["class"] == rows, f"{rows} rows of weights", dims["class"])
+        expect(type(many) is bool and dims[cls.column] == rows, f"{rows} rows of weights", dims[cls.column])
+        expect(cls.column == "class" or dims["class"] == 1, "one score", dims["class"])
         expect(type(sparse) is bool, "whether the first rows were sparse", sparse)
         given, known = learner.get_params(), 0 if labels is None else len(labels)
         params = learner.parameters.resolve(given, features.size)

@@ -45,7 +45,7 @@ class Slot:
 
     def flat(self, a: np.ndarray) -> np.ndarray:
         """Return the array as steps see it: weights lie feature by feature."""
-        return a.reshape(-1) if self.axes == ("feature", "class") else a
+        return a.reshape(-1) if self.axes in (("feature", "class"), ("feature", "domain")) else a
 
     def new(self, dims: Dims, dtype: Any) -> np.ndarray:
         """Allocate."""

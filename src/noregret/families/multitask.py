@@ -24,7 +24,7 @@ from ..parts.losses import ClassLoss
 from ..tasks.classification import Classifier
 from ..tasks.domains import Domains, DomainsClassifier
 from ..tasks.regression import Regressor
-from .dual_averaging import AXES, NOW, ROUNDS, collect, sums
+from .dual_averaging import NOW, ROUNDS, collect, sums
 
 
 # ---- weights of a feature that vanish for all tasks together ---------------------------------------------------------
@@ -148,6 +148,9 @@ class Individual(NamedTuple):
         return made(Averages, sums(AXES), ROUNDS, NOW, p.lambda_, p.gamma, 0.0, 0.0)
 
 
+AXES = ("feature", "domain")
+
+
 class All(NamedTuple):
     """Features are chosen for all tasks together."""
 
@@ -230,6 +233,8 @@ class MultiTask(DomainsClassifier, Classifier):
     """
 
     name = "multitask"
+    sizes = lambda p: {"domain": 1}  # noqa: E731
+    formerly: ClassVar[dict[str, str]] = {"domain": "class"}
     cite = "yang2013"
     State, Params, step = State, Params, collect
     overrides: ClassVar[dict[str, Any]] = {"task_column": None}

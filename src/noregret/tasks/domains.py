@@ -33,6 +33,8 @@ else:
 class DomainModel(Model):
     """A model with a column of weights, where others have classes, for each domain."""
 
+    column = "domain"
+
     def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:
         self.domains: dict[Any, int] = {}  # the number of each
         super().__init__(learner, features, labels, sparse)
@@ -68,7 +70,7 @@ class DomainModel(Model):
         """Make room for domains that are new."""
         for v in dict.fromkeys(domains):
             self.domains.setdefault(v, len(self.domains))
-        self.resize(**{"class": max(len(self.domains), 1)})
+        self.resize(domain=max(len(self.domains), 1))
 
     def fork(self) -> Self:
         """Return a copy with arrays and tables of its own."""
@@ -85,21 +87,21 @@ class DomainModel(Model):
         for m in models[1:]:
             self.meet(list(m.domains))
         rows = [[self.domains[v] for v in m.domains] for m in models]
-        return models, [{**p, "class": r} for p, r in zip(places, rows, strict=True)]
+        return models, [{**p, "domain": r} for p, r in zip(places, rows, strict=True)]
 
     def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the scores from before each update."""
         domains = rows.columns["domain"]
         self.meet(domains if c is None else domains[c > 0.0])  # rows of weight 0 change nothing
         weights, out = np.ones(rows.n) if c is None else c, np.empty((rows.n, 1))
-        given = (self.numbered(domains), self.dims["class"], weights, y, self.tally, out)
+        given = (self.numbered(domains), self.dims["domain"], weights, y, self.tally, out)
         self.loop(rows.layout, True).learn(*self.args, *rows.arrays, *given)
         return out
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the scores, 0 for a domain that is not known; nothing changes."""
         out = np.empty((rows.n, 1))
-        given = (self.numbered(rows.columns["domain"]), self.dims["class"], out)
+        given = (self.numbered(rows.columns["domain"]), self.dims["domain"], out)
         self.loop(rows.layout, True).predict(*self.args, *rows.arrays, *given)
         return out
 
