@@ -161,7 +161,7 @@ def order(learner: Learner, X: Any = None, y: Any = None) -> None:
             X, y = stream(learner, K=K)
             names = {v: f"class {-i}" for i, v in enumerate(dict.fromkeys(y.tolist()))}
             a, b = _learn(learner, X, y), _learn(learner, X, [names[v] for v in y.tolist()])
-            free = np.abs(a._scores(X)).max(1) > 1e-9  # ties go by the order of the names
+            free = np.abs(a.score_rows(a.check_rows(X))).max(1) > 1e-9  # ties go by the order of the names
             same = np.array([names[v] for v in a.predict(X).tolist()]) == b.predict(X)
             assert same[free].all(), f"order law: renaming {K} classes changes predictions"
 

@@ -155,9 +155,9 @@ class Learner(Supports, Base):
     # ---- learning: the path of one real score; classifiers have labels on top of it --------------------------------------
     def new_model(self, rows: Rows | None, features: Features | None = None) -> Model:
         """Return a new model for these rows, or for dicts."""
-        return self._begin(rows, features, None)
+        return self.model_with(rows, features, None)
 
-    def _begin(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Model:
+    def model_with(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Model:
         """Return a new model with these tables."""
         m: Model = self.model_class(self, features or self._features(rows), labels, rows is None or rows.layout == "csr")
         if rows is not None and features is None:

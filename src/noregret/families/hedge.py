@@ -110,7 +110,8 @@ class Hedge(Classifier):
         eta = None if eta is None else Range(0.0, math.inf).check("eta", eta)
         return rule, eta, None if alpha is None else ALPHA.check("alpha", alpha)
 
-    def _begin(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Any:
+    def model_with(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Any:
+        """Return a new pool with these tables."""
         self._two_classes(labels, [])
         m = Pool(self, features or self._features(rows), labels, rows is None or rows.layout == "csr")
         if rows is not None and features is None:

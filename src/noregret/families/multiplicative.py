@@ -543,10 +543,11 @@ class Winnow(Classifier):
     tags = {"input": {"positive_only": True}, "classifier": {"poor_score": True}}
     bound = Bound("Littlestone 1988, theorem 9", "mistakes", winnow_bound, against="a disjunction of features")
 
-    def _begin(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Model:
+    def model_with(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Model:
+        """Return a new model with these tables; theta must be known by then."""
         if self.theta is None and (features or self._features(rows)).grows:
             raise ValueError("theta is the number of features unless given, and here they grow: give theta or hash_bits")
-        return super()._begin(rows, features, labels)
+        return super().model_with(rows, features, labels)
 
 
 class BalancedWinnow(Classifier):

@@ -106,7 +106,7 @@ class Classifier(Learner):
 
     def new_model(self, rows: Rows | None, features: Features | None = None, classes: Any = None) -> Model:
         """Return a new model for these rows, or for dicts, with a table of labels."""
-        return self._begin(rows, features, Labels(classes if classes is not None else self.classes))
+        return self.model_with(rows, features, Labels(classes if classes is not None else self.classes))
 
     def _check_classes(self, m: Model, classes: Any) -> None:
         """Refuse other classes than those declared first."""

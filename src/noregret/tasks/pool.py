@@ -59,10 +59,12 @@ class Member:
         y = codes if m.many else signs
         assert y is not None
         known = (m.many, int(m.tally[SEEN]), int(m.tally[TIE]), labels.positive)
-        f = []
-        for a, b, width in self.learner._pieces(m, rows):
-            piece = self.learner.place(m, rows.cut(a, b)._replace(width=width), grow=True)
+        f: list[np.ndarray] = []
+        a = 0
+        for piece in self.learner.in_place(m, rows):
+            b = a + piece.n
             f.append(m.learn(piece, y[a:b], None if c is None else c[a:b]))
+            a = b
         return Progress(np.concatenate(f), codes, *known)
 
     def score(self, rows: Rows) -> np.ndarray:
@@ -287,7 +289,7 @@ class Pool:
         """Return the pool of a learner that was packed, every array of it checked."""
         features, labels = features_of(said["features"], tensors.pop("features", None)), labels_of(said["labels"])
         expect(labels is not None and type(said["many"]) is bool, "labels, and whether they are many", said["labels"])
-        m: Any = learner._begin(None, features, labels)
+        m: Any = learner.model_with(None, features, labels)
         m.many = said["many"]
         for k, a in m.weighing.arrays().items():
             found = tensors.pop(f"state.{k}")
