@@ -14,6 +14,7 @@ NAMES = (
     "river_peers",
     "vw_peers",
     "c_peer",
+    "levels",
     "startup",
     "overheads",
     "all_learners",

@@ -5,7 +5,7 @@ from pathlib import Path
 from time import perf_counter, process_time, thread_time
 
 import noregret as nr
-from noregret.evaluation.run import Run
+from noregret.evaluation.runs.run import Run
 
 from .table import Row
 from .whole_process import write

@@ -7,10 +7,13 @@ import subprocess
 import sys
 
 import noregret as nr
+from noregret.evaluation import kinds
+from noregret.training import by_task
 
 ROOT = pathlib.Path(nr.__file__).parent
 ORDER = [  # each may import what stands before it
     "text",
+    "spec",
     "core",
     "parts",
     "tasks",
@@ -18,6 +21,7 @@ ORDER = [  # each may import what stands before it
     "registry",
     "transforms",
     "streams",
+    "training",
     "evaluation",
     "checks",
     "river",
@@ -27,7 +31,7 @@ CORE = [
     "drafts",
     "owners",
     "params",
-    "values",
+    "json_values",
     "words",
     "processor",
     "target",
@@ -56,23 +60,43 @@ CORE = [
     "groups",
     "drivers",
     "packing",
-    "tables",
+    "saved_tables",
     "model",
     "model_file",
     "learner_file",
     "merging",
     "natural",
     "supports",
+    "inner",
     "learner",
 ]
 
 
+EVALUATION = ["measures", "kinds", "comparator", "report", "runs"]  # the same, inside the room
+UPWARDS = {  # imports inside functions that go up all the same
+    ("core/basis.py", "parts"),
+    ("core/learner.py", "tasks"),
+    ("core/model_file.py", "parts"),
+    ("core/model_file.py", "registry"),
+    ("core/model_file.py", "tasks"),
+    ("core/model_file.py", "transforms"),
+    ("families/hedge.py", "transforms"),
+    ("tasks/pool.py", "families"),
+    ("tasks/pool.py", "registry"),
+    ("tasks/pool.py", "transforms"),
+}
+
+
 def imports(path):
-    """(module inside noregret, whether at the top level) of every import of a file."""
+    """(module inside noregret, whether at the top level) of every import of a file, those for types alone left out."""
     tree = ast.parse(path.read_text())
     top = {id(n) for n in tree.body}
+    typing = [n for n in ast.walk(tree) if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
+    left_out = {id(inner) for n in typing for inner in ast.walk(n)}
     package = path.relative_to(ROOT).parent.parts
     for node in ast.walk(tree):
+        if id(node) in left_out:
+            continue
         if isinstance(node, ast.Import):
             for a in node.names:
                 yield a.name, id(node) in top
@@ -85,14 +109,25 @@ def imports(path):
 
 
 def test_rooms_import_only_what_stands_before_them():
+    found = set()
     for path in ROOT.rglob("*.py"):
         room = path.relative_to(ROOT).parts[0].removesuffix(".py")
-        if room == "__init__":
-            continue
         for module, top in imports(path):
             parts = module.split(".")
-            if parts[0] == "noregret" and len(parts) > 1 and parts[1] in ORDER and top:
-                assert ORDER.index(parts[1]) <= ORDER.index(room), f"{path.name} imports {module}"
+            if room != "__init__" and parts[0] == "noregret" and len(parts) > 1 and parts[1] in ORDER:
+                upwards = ORDER.index(parts[1]) > ORDER.index(room)
+                assert not (upwards and top), f"{path.name} imports {module}"
+                found |= {(str(path.relative_to(ROOT)), parts[1])} if upwards else set()
+    assert found <= UPWARDS
+
+
+def test_rooms_of_evaluation_import_only_what_stands_before_them():
+    for path in (ROOT / "evaluation").rglob("*.py"):
+        room = path.relative_to(ROOT / "evaluation").parts[0].removesuffix(".py")
+        for module, _ in imports(path):
+            parts = module.removeprefix("noregret.evaluation.").split(".")
+            if module.startswith("noregret.evaluation.") and parts[0] in EVALUATION:
+                assert EVALUATION.index(parts[0]) <= EVALUATION.index(room), f"{path.name} imports {module}"
 
 
 def test_the_core_is_a_dag():
@@ -102,6 +137,19 @@ def test_the_core_is_a_dag():
             name = module.removeprefix("noregret.core.").split(".")[0]
             if module.startswith("noregret.core.") and name in CORE and top and path.stem != "__init__":
                 assert CORE.index(name) < CORE.index(path.stem), f"{path.stem} imports {name}"
+
+
+def test_what_depends_on_the_task_is_in_a_table():
+    """Training and evaluation have an entry for each task; no code there, nor a command, asks which task it is."""
+    for room in ("training", "evaluation", "cli"):
+        for path in (ROOT / room).rglob("*.py"):
+            assert not re.search(r"\.task\s*(==|!=|in\b)", path.read_text()), f"{path.name} compares the name of a task"
+    assert [*by_task.BY_TASK] == [*kinds.KINDS] == [*dict.fromkeys(cls.task for cls in nr.registry.by_name().values())]
+
+
+def test_no_two_files_of_one_name():
+    names = [p.name for p in ROOT.rglob("*.py") if p.name not in ("__init__.py", "__main__.py")]
+    assert not {n for n in names if names.count(n) > 1} - {"confidence.py", "one_class.py"}  # of families and of tasks
 
 
 def test_only_the_engine_imports_numba():

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 import noregret as nr
 from noregret.core import engine
 from noregret.core.batch import Batch, Reader
-from noregret.evaluation import comparator
+from noregret.evaluation.comparator import solver
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +152,7 @@ def test_against_scikit_learn(name, sparse):
 @pytest.mark.parametrize("name", NAMES)
 def test_by_gradients_alone(name, monkeypatch):
     """Without a Hessian, as where there are many features: the same place, certified."""
-    monkeypatch.setattr(comparator, "SMALL", 0)
+    monkeypatch.setattr(solver, "SMALL", 0)
     X, y = data()
     t = y if name in ("ridge", "lasso", "elastic net", "svr") else np.where(y > 0.3, 1, -1)
     w, b, loss, l2, l1 = fitted(name, X, t)

@@ -18,10 +18,10 @@ from click.testing import CliRunner
 
 import noregret as nr
 from noregret.cli import main, options, plugins, progress, train
-from noregret.cli.compare import split
 from noregret.cli.learners import options_of, sentence
 from noregret.cli.values import steps
 from noregret.registry import load_all
+from noregret.spec import parse_list
 
 LINEAR = "synthetic:linear?n=600&d=5&seed=1"
 COLORS = "color,size,label,key\n" + "".join(
@@ -183,7 +183,7 @@ def test_compare():
 
 
 def test_names_of_learners_with_settings():
-    assert split(["a,b:x=1,y=2,c", "d:z=3"]) == ["a", "b:x=1,y=2", "c", "d:z=3"]
+    assert parse_list(["a,b:x=1,y=2,c", "d:z=3"]) == ["a", "b:x=1,y=2", "c", "d:z=3"]
 
 
 def test_permutations():
@@ -445,7 +445,7 @@ def test_the_search_for_the_best_model_is_told_in_a_pipe(monkeypatch, capsys):
 
 
 def test_a_file_that_cannot_be_written_does_not_cost_the_report(here, monkeypatch):
-    monkeypatch.setattr("noregret.evaluation.report.Report.to_html", refuse_to_write)
+    monkeypatch.setattr("noregret.evaluation.report.report.Report.to_html", refuse_to_write)
     done = run("evaluate", LINEAR, "-m", "pa1", "--no-regret", "--csv", "figures.csv", "--html", "x.html", code=1)
     assert "hinge loss" in done.stdout
     assert "cannot write x.html: No space left on device" in done.stderr

@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 from noregret.core import inputs
-from noregret.evaluation import comparator, smooth
-from noregret.evaluation.comparator import Problem, best_fixed, best_of_many
-from noregret.evaluation.sample import Sample
+from noregret.evaluation.comparator import smoothed_losses, solver
+from noregret.evaluation.comparator.row_sample import Sample
+from noregret.evaluation.comparator.solver import Problem, best_fixed, best_of_many
 
 P = np.array([[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1], [0, 1, 0.5]], float)
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
@@ -66,15 +66,15 @@ def truth(loss, f, y, epsilon=0.1):
 
 
 # ---- the losses as the solver sees them ------------------------------------------------------------------------------
-@pytest.mark.parametrize("loss", smooth.ONE)
+@pytest.mark.parametrize("loss", smoothed_losses.ONE)
 @pytest.mark.parametrize("width", [2.0, 0.05])
 def test_terms_of_one_score(loss, width):
     rng = np.random.default_rng(1)
     f, y = 3 * rng.standard_normal(400), rng.standard_normal(400) if loss in REAL else rng.choice([-1.0, 1.0], 400)
-    value, _, slope, dual, curve = smooth.ONE[loss](f, y, width, 0.1)
+    value, _, slope, dual, curve = smoothed_losses.ONE[loss](f, y, width, 0.1)
     assert np.allclose(value, truth(loss, f, y))
     h = 1e-6
-    ahead, behind = (smooth.ONE[loss](f + s, y, width, 0.1) for s in (h, -h))
+    ahead, behind = (smoothed_losses.ONE[loss](f + s, y, width, 0.1) for s in (h, -h))
     assert np.allclose((ahead[1] - behind[1]) / (2 * h), slope, atol=1e-4 * (1 + np.abs(slope).max()))
     bent = np.abs(ahead[4] - behind[4]) < 1e-3  # not at the ends of a parabola
     assert np.allclose(((ahead[2] - behind[2]) / (2 * h))[bent], curve[bent], atol=1e-3 * (1 + np.abs(curve).max()))
@@ -82,18 +82,18 @@ def test_terms_of_one_score(loss, width):
         assert (truth(loss, np.full(400, g), y) >= dual + slope * g - 1e-9 * (1 + np.abs(dual))).all()
 
 
-@pytest.mark.parametrize("loss", smooth.MANY)
+@pytest.mark.parametrize("loss", smoothed_losses.MANY)
 @pytest.mark.parametrize("width", [2.0, 0.05])
 def test_terms_of_many_scores(loss, width):
     rng = np.random.default_rng(2)
     f, y = 2 * rng.standard_normal((300, 4)), rng.integers(0, 4, 300)
-    value, _, slope, dual, _ = smooth.MANY[loss](f, y, width, 0.0)
+    value, _, slope, dual, _ = smoothed_losses.MANY[loss](f, y, width, 0.0)
     assert np.allclose(value, truth(loss, f, y))
     h = 1e-6
     for k in range(4):
         step = np.zeros(4)
         step[k] = h
-        ahead, behind = (smooth.MANY[loss](f + s, y, width, 0.0)[1] for s in (step, -step))
+        ahead, behind = (smoothed_losses.MANY[loss](f + s, y, width, 0.0)[1] for s in (step, -step))
         assert np.allclose((ahead - behind) / (2 * h), slope[:, k], atol=1e-4 * (1 + np.abs(slope).max()))
     for g in 2 * rng.standard_normal((20, 4)):
         line = dual + slope @ g
@@ -109,7 +109,7 @@ def test_vector_of_the_sheet():
     assert b.u[0] == pytest.approx([-0.251259, 0.351763, 0.251259], abs=1e-5)
 
 
-@pytest.mark.parametrize("loss", smooth.ONE)
+@pytest.mark.parametrize("loss", smoothed_losses.ONE)
 @pytest.mark.parametrize("radius", [0.3, 1.5])
 @pytest.mark.parametrize("norm", ["l2", "l1"])
 def test_brute_force_in_two_dimensions(loss, radius, norm):
@@ -197,7 +197,7 @@ def test_the_l1_ball_against_a_linear_program(loss, kept):
     exact = linprog(1.0 - ball, np.vstack([A, ball]), np.append(b, 1.3)).fun
     for size in (0, 1000):
         with pytest.MonkeyPatch.context() as m:
-            m.setattr(comparator, "SMALL", size)
+            m.setattr(solver, "SMALL", size)
             found = best_fixed(stream(X, y), loss, radius=1.3, epsilon=0.1, norm="l1", tolerance=1e-3, kept=kept)
         assert found.converged
         assert found.lower <= exact * (1 + 1e-9)
@@ -220,7 +220,7 @@ def test_the_l1_ball_against_the_lasso():
 
 def test_projection_in_a_metric():
     """A.3 with all weights alike; else by the conditions of the minimum."""
-    from noregret.evaluation.regularizers import L1
+    from noregret.evaluation.comparator.regularizers import L1
 
     v = np.array([2.0, -1.0, 0.5, 0.25])
     assert L1(1.0).prox(v, np.ones(4)) == pytest.approx([1.0, 0.0, 0.0, 0.0])
@@ -238,7 +238,7 @@ def test_projection_in_a_metric():
 
 def test_conjugates():
     """-g.u - Psi(u) is never above the conjugate where the best model may be, and somewhere it is as large."""
-    from noregret.evaluation.regularizers import L1, L2, Penalty
+    from noregret.evaluation.comparator.regularizers import L1, L2, Penalty
 
     rng = np.random.default_rng(21)
     last = np.array([4])
@@ -347,7 +347,7 @@ def test_the_general_solver_agrees_with_the_hessian(monkeypatch):
         t = y if loss in REAL else np.sign(y)
         with monkeypatch.context() as m:
             newton = best_fixed(stream(X, t), loss, radius=2.0, tolerance=1e-4, kept=0)
-            m.setattr(comparator, "SMALL", 0)
+            m.setattr(solver, "SMALL", 0)
             pairs = best_fixed(stream(X, t), loss, radius=2.0, tolerance=1e-4, kept=0)
         assert newton.converged
         assert pairs.converged
@@ -358,7 +358,7 @@ def test_the_general_solver_agrees_with_the_hessian(monkeypatch):
 @pytest.mark.parametrize("classes", [1, 4])
 def test_a_sample_stands_for_the_stream(monkeypatch, classes):
     """Steps by the loss of a sample, corrected by the gradient of the stream: the same place in fewer passes."""
-    monkeypatch.setattr(comparator, "SMALL", 0)
+    monkeypatch.setattr(solver, "SMALL", 0)
     X, y = data(n=3000, d=30, seed=16, classes=classes)
     passes = np.zeros(2)
     for loss in ("hinge", "log") if classes > 1 else ("hinge", "log", "square", "absolute"):
@@ -410,16 +410,20 @@ def test_short_chunks_of_many_features(classes):
     X.sum_duplicates()
     y = rng.integers(0, 3, 100) if classes > 1 else rng.choice([-1.0, 1.0], 100)
     p = Problem("log", 1.0, classes=classes)
-    ask = comparator.Ask(rng.standard_normal((classes, 2001)), 1.0, False)
+    ask = solver.Ask(rng.standard_normal((classes, 2001)), 1.0, False)
     found = []
     for size in (100, 10):
-        answer = comparator.Answer(p, ask)
+        answer = solver.Answer(p, ask)
         for chunk in stream(X, y, np.full(100, 0.5), size=size)():
             answer.add(chunk)
         found.append(answer)
     f = X @ ask.u[:, :-1].T + ask.u[:, -1]
     a = f if classes > 1 else f[:, 0]
-    slope = 0.5 * smooth.MANY["log"](a, y, 1.0, 0.0)[2] if classes > 1 else 0.5 * smooth.ONE["log"](a, y, 1.0, 0.0)[2][:, None]
+    slope = (
+        0.5 * smoothed_losses.MANY["log"](a, y, 1.0, 0.0)[2]
+        if classes > 1
+        else 0.5 * smoothed_losses.ONE["log"](a, y, 1.0, 0.0)[2][:, None]
+    )
     exact = np.column_stack([(X.T @ slope).T, slope.sum(0)])
     for answer in found:
         assert np.allclose(answer.g, exact)
@@ -507,7 +511,7 @@ def test_refusals(given, message):
 
 @pytest.mark.parametrize("share", [0.1, 0.9])
 def test_curvature_of_sparse_rows(share):
-    from noregret.evaluation.curvature import add_curvature
+    from noregret.evaluation.comparator.curvature import add_curvature
 
     rng = np.random.default_rng(6)
     Z = np.where(rng.random((50, 12)) < share, rng.standard_normal((50, 12)), 0.0)

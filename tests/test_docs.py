@@ -19,9 +19,9 @@ import noregret as nr
 from noregret import families
 from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
-from noregret.evaluation.drift import DETECTORS
-from noregret.evaluation.report import KEYS
-from noregret.evaluation.run import ACTIONS
+from noregret.evaluation.measures.drift import DETECTORS
+from noregret.evaluation.report.report import KEYS
+from noregret.evaluation.runs.run import ACTIONS
 from noregret.registry import by_name
 from noregret.streams.stream import SUFFIXES
 from noregret.streams.synthetic import COMMON, SOURCES
@@ -32,8 +32,8 @@ SHOWN = [p for p in PAGES if "```console" in p.read_text("utf-8")]
 MODULES = [
     "noregret",
     "noregret.checks",
-    "noregret.evaluation.study",
-    "noregret.evaluation.training",
+    "noregret.evaluation.runs.study",
+    "noregret.training.job",
     "noregret.streams.stream",
     "noregret.transforms.nystroem",
     "noregret.transforms.pipeline",

@@ -5,7 +5,7 @@ import pytest
 from river import drift as river
 
 from noregret.core import engine
-from noregret.evaluation.drift import DETECTORS, detector
+from noregret.evaluation.measures.drift import DETECTORS, detector
 
 
 def stretches(seed):

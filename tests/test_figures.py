@@ -10,8 +10,11 @@ import pytest
 from sklearn import metrics as sk
 
 from noregret.core.labels import Labels
-from noregret.evaluation import figures, ranking
-from noregret.evaluation.figures import ClassFigures, RealFigures, class_losses, real_losses
+from noregret.core.learner import Progress
+from noregret.evaluation.kinds import KINDS, along
+from noregret.evaluation.measures import auc, figures
+from noregret.evaluation.measures.figures import ClassFigures, RealFigures, class_losses, real_losses
+from noregret.evaluation.measures.novelty import NoveltyFigures
 from noregret.parts import losses as parts
 
 
@@ -267,6 +270,39 @@ def test_merged_figures_are_those_of_the_whole(a):
     near(whole.metrics(), merged.metrics(), 1e-9)
 
 
+@pytest.mark.parametrize("labelled", [False, True])
+def test_merged_figures_of_a_one_class_learner_are_those_of_the_whole(labelled):
+    y, _, f, c = binary(300)
+    y = np.where(y == 1, 1, -1) if labelled else None
+    whole, first, second = (NoveltyFigures(window=50, fading=0.99) for _ in range(3))
+    whole.add(y, f[:, 0], c)
+    first.add(None if y is None else y[:120], f[:120, 0], c[:120])
+    second.add(None if y is None else y[120:], f[120:, 0], c[120:])
+    first += second
+    assert first.mistakes == whole.mistakes
+    assert first.now() == pytest.approx(whole.now(), rel=1e-12)
+    found, expected = first.to_dict(), whole.to_dict()
+    assert found["losses"] == pytest.approx(expected["losses"], rel=1e-12)
+    assert found["metrics"] == pytest.approx(expected["metrics"], rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_figures_of_every_task_speak_one_language(kind):
+    """What an evaluation asks of figures, whatever the task."""
+    y, _, f, _ = binary(40)
+    figures = [kind.figures(kind.loss, 0.1, 10, 0.9) for _ in range(3)]
+    for one, rows in zip(figures, (slice(0, 40), slice(0, 25), slice(25, 40)), strict=True):
+        told = one.take(Progress(f[rows], y[rows], seen=3), None)
+        assert len(told.wrong) == len(told.loss) == len(told.cost) == len(y[rows])
+    whole, merged, later = figures
+    merged += later
+    assert merged.now() == pytest.approx(whole.now(), rel=1e-12)
+    assert set(merged.now()) - {"examples"} == set(along(kind.curves))
+    found = whole.to_dict()
+    assert (found["examples"], set(found["metrics"]) - {*kind.scores, *kind.errors, *KINDS["classification"].scores}) == (40, set())
+    assert set(whole.LOSSES) <= set(kind.losses)
+
+
 def same(a, b):
     assert (a.mistakes, a.examples) == (b.mistakes, b.examples)
     near(a.sums, b.sums)
@@ -306,22 +342,22 @@ def test_the_area_when_scores_outnumber_the_bins():
     for at, spread in ((0.0, 1.0), (1e4, 1.0), (0.0, 1e-30)):
         y, _, f, c = binary(n)
         s = (f[:, 0] * spread + at).astype(np.float32)
-        r = ranking.Ranking()
+        r = auc.Ranking()
         for a in range(0, n, 8192):
             r.add(s[a : a + 8192], y[a : a + 8192] == 1, c[a : a + 8192])
         assert r.area() == pytest.approx(sk.roc_auc_score(y, s, sample_weight=c), abs=1e-6)
-        assert len(r.keys) <= ranking.VALUES
+        assert len(r.keys) <= auc.VALUES
         assert r.sums.sum() == pytest.approx(c.sum())
 
 
 def test_the_area_does_not_depend_on_order_split_or_merging(monkeypatch):
-    monkeypatch.setattr(ranking, "VALUES", 64)
-    monkeypatch.setattr(ranking, "PENDING", 100)
+    monkeypatch.setattr(auc, "VALUES", 64)
+    monkeypatch.setattr(auc, "PENDING", 100)
     y, _, f, _ = binary(3000)
     areas, r = [], np.random.default_rng(0)
     for cuts in ([], [1, 2, 50, 149, 1500], list(range(10, 3000, 10))):
         for order in (np.arange(3000), r.permutation(3000), np.argsort(f[:, 0])):
-            pieces = [ranking.Ranking(), ranking.Ranking()]
+            pieces = [auc.Ranking(), auc.Ranking()]
             for i, part in enumerate(np.split(order, cuts)):
                 pieces[i % 2].add(f[part, 0], y[part] == 1, None)
             pieces[0] += pieces[1]
@@ -332,10 +368,10 @@ def test_the_area_does_not_depend_on_order_split_or_merging(monkeypatch):
 
 @pytest.mark.parametrize("values", [64, 1 << 16])
 def test_a_mirrored_ranking(values, monkeypatch):
-    monkeypatch.setattr(ranking, "VALUES", values)
+    monkeypatch.setattr(auc, "VALUES", values)
     y, _, f, c = binary(3000)
     f[::7] = 0.0
-    a, b = ranking.Ranking(), ranking.Ranking()
+    a, b = auc.Ranking(), auc.Ranking()
     a.add(f[:, 0], y == 1, c)
     b.add(-f[:, 0], y == 0, c)
     assert a.mirrored().area() == pytest.approx(b.area(), rel=1e-12 if values > 64 else 1e-2)
@@ -345,8 +381,8 @@ def test_a_mirrored_ranking(values, monkeypatch):
 
 def test_the_order_of_scores_is_kept():
     f = np.array([-np.inf, -3e38, -1.0, -1e-45, 0.0, 1e-45, 1.0, 1.0000001, 3e38, np.inf])
-    assert (np.diff(ranking.sortable(f).astype(np.int64)) > 0).all()
-    assert ranking.sortable(np.array([-0.0])) == ranking.sortable(np.array([0.0]))
+    assert (np.diff(auc.sortable(f).astype(np.int64)) > 0).all()
+    assert auc.sortable(np.array([-0.0])) == auc.sortable(np.array([0.0]))
 
 
 # ---- regression, a real learner --------------------------------------------------------------------------------------
@@ -381,7 +417,7 @@ def test_codes_of_labels_in_order_of_appearance():
 
 @pytest.mark.parametrize("bits", [3, 12, 31])
 def test_counting_in_a_table_and_by_sorting(bits):
-    from noregret.evaluation.ranking import counted, grouped
+    from noregret.evaluation.measures.auc import counted, grouped
 
     rng = np.random.default_rng(bits)
     keys = rng.integers(1 << bits, 1 << (bits + 1), 500).astype(np.uint32)

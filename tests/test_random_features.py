@@ -17,7 +17,7 @@ from sklearn.base import clone
 import noregret as nr
 from noregret.core import engine, inputs
 from noregret.core.elementary import FAR, sine_cosine
-from noregret.evaluation.selection import naming
+from noregret.evaluation.measures.features_in_use import naming
 from noregret.transforms import draws, front
 from noregret.transforms.draws import philox
 from noregret.transforms.feature_map import diameter, entries, hoeffding

@@ -11,8 +11,8 @@ from scipy.sparse import csr_matrix
 import noregret as nr
 from noregret.core import bounds, engine, inputs
 from noregret.core.params import resolve
-from noregret.evaluation.regret import Want, default_radius, hindsight, loss_of, radius_of, report, want_of
-from noregret.evaluation.sample import Sample
+from noregret.evaluation.comparator.regret import Want, default_radius, hindsight, loss_of, radius_of, regret_of, want_of
+from noregret.evaluation.comparator.row_sample import Sample
 
 P = np.array([[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1], [0, 1, 0.5]], float)
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
@@ -83,7 +83,7 @@ def compared(learner, X, y, points, **given):
     classes = len(np.unique(y)) if learner.task == "classification" else 1
     w = want_of(learner)
     h = hindsight(passes_of(X, y), [w], classes=classes, points=points, **given)[w]
-    return h, report(learner, h, *follow(learner, X, y, points))
+    return h, regret_of(learner, h, *follow(learner, X, y, points))
 
 
 def test_the_worked_figures_of_the_sheet():
@@ -267,11 +267,21 @@ def test_why_there_is_no_bound(learner, why):
     y = rng.choice([-1, 1], 100)
     w = want_of(learner)
     h = hindsight(passes_of(X, y.astype(float)), [w], classes=2, points=[100])[w]
-    r = report(learner, h, [50.0], {})
+    r = regret_of(learner, h, [50.0], {})
     assert r["bound"] is None
     assert r["bound_name"] is None
     assert why in r["bound_why"]
     assert r["value"] == 50.0 - h.cumulative[-1]
+
+
+@pytest.mark.parametrize("more", [{"requires": "it needs luck"}, {"against": "an oracle"}])
+def test_a_family_says_itself_what_its_theorem_asks_for(more, monkeypatch):
+    learner, want = nr.PA1(), want_of(nr.PA1())
+    monkeypatch.setattr(nr.PA1, "bound", bounds.Bound("Nobody 2020", "mistakes", lambda t, p: math.inf, **more))
+    h = hindsight(passes_of(P, SIGNS), [want], classes=2, points=[5])[want]
+    said = regret_of(learner, h, [1.0], {"mistakes": [1.0]})
+    assert said["bound"] is None
+    assert said["bound_why"] == more.get("requires", "the theorem compares with an oracle")
 
 
 def test_weights_have_no_theorem_and_zeros_do_not_count():
@@ -284,10 +294,10 @@ def test_weights_have_no_theorem_and_zeros_do_not_count():
     assert h.comparisons[-1].T == 16
     f = np.column_stack([X, np.ones(20)]) @ h.best.u[0]
     assert h.cumulative == pytest.approx([(c * np.maximum(0, 1 - y * f))[: k + 1].sum() for k in (3, 19)])
-    assert report(nr.PA1(), h, [1.0, 2.0], {"mistakes": [1, 2]})["bound"] is not None
+    assert regret_of(nr.PA1(), h, [1.0, 2.0], {"mistakes": [1, 2]})["bound"] is not None
     h = hindsight(passes_of(X, y, 2.0 * c), [w], classes=2, points=[16])[w]
-    assert "weights" in report(nr.PA1(), h, [1.0], {})["bound_why"]
-    assert "late" in report(nr.PA1(), h, [1.0], {}, why="labels come late")["bound_why"]
+    assert "weights" in regret_of(nr.PA1(), h, [1.0], {})["bound_why"]
+    assert "late" in regret_of(nr.PA1(), h, [1.0], {}, why="labels come late")["bound_why"]
 
 
 def test_bad_points():
@@ -298,7 +308,7 @@ def test_bad_points():
         hindsight(passes_of(P, SIGNS), [w], classes=2, points=[3, 2])
     h = hindsight(passes_of(P, SIGNS), [w], classes=2, points=[5])[w]
     with pytest.raises(ValueError, match="2 cumulative losses for 1 points"):
-        report(nr.PA1(), h, [1.0, 2.0], {})
+        regret_of(nr.PA1(), h, [1.0, 2.0], {})
 
 
 @pytest.mark.parametrize(
@@ -319,13 +329,13 @@ def test_the_l1_ball(learner):
     assert h.best.radius == pytest.approx(expected)
     assert np.abs(h.best.u).sum() <= expected * (1 + 1e-9)
     with engine.interpreted():
-        r = report(learner, h, *follow(learner, X, y, [20, 300]))
+        r = regret_of(learner, h, *follow(learner, X, y, [20, 300]))
     assert r["norm"] == "l1"
     assert r["bound"] is not None
     assert all(m <= b for m, b in zip(r["curve"]["measured"], r["curve"]["bound"], strict=True))
     two = hindsight(passes_of(X, y), [w._replace(norm="l2")], classes=2, points=[300])[w._replace(norm="l2")]
     assert two.best.lower <= h.best.loss, "an L2 ball of the same radius holds the L1 ball"
-    assert report(learner, two, [1.0], {"mistakes": [1]})["norm"] == "l2"
+    assert regret_of(learner, two, [1.0], {"mistakes": [1]})["norm"] == "l2"
 
 
 def test_bounds_by_hand():

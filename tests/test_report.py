@@ -12,8 +12,8 @@ import sys
 import numpy as np
 import pytest
 
-from noregret.evaluation import page, summary
-from noregret.evaluation.report import KEYS, Report, plain
+from noregret.evaluation.report import forms, page, summary
+from noregret.evaluation.report.report import KEYS, Report, plain
 
 POINTS = [10, 100, 1000]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"q\" 'q' $x$ \x1b[31m"
@@ -91,7 +91,36 @@ def a_regression():
 MAKERS = [a_comparison, a_sweep, an_evaluation, a_regression]
 
 
+@pytest.fixture
+def weather(monkeypatch):
+    """A kind of report that someone adds, with a line, a section and a plot of its own."""
+    monkeypatch.setattr(forms, "FORMS", dict(forms.FORMS))
+
+    def draw(figure, report, rows, chosen):
+        figure.subplots().plot([1, 2])
+
+    form = forms.Form(
+        alone=True,
+        plots=("rain",),
+        lines=lambda report, rows: [f"It rained on {rows[0]['label']}."],
+        sections=lambda report, rows: ["<section id='rain'>wet</section>"],
+        drawings=lambda rows: {"rain": draw},
+    )
+    forms.register("weather", form)
+    return Report("weather", DATA, [a_classifier()])
+
+
 # ---- data ------------------------------------------------------------------------------------------------------------
+def test_a_kind_of_report_can_be_added(weather, tmp_path):
+    assert "It rained on pa1 C=0.1." in weather.text(width=100, encoding="utf-8")
+    assert "<section id='rain'>wet</section>" in weather.to_html()
+    weather.plot(tmp_path / "p.png")
+    assert weather.winner is None
+    assert Report.from_dict(weather.to_dict()).to_dict() == weather.to_dict()
+    with pytest.raises(ValueError, match="'weather' already: give yours another name"):
+        forms.register("weather", forms.Form())
+
+
 @pytest.mark.parametrize("make", MAKERS)
 def test_round_trip_through_json(make):
     report = make()
@@ -413,7 +442,7 @@ def test_the_page_says_what_the_report_says():
 
 def test_a_bound_that_does_not_hold_to_the_end_is_not_drawn():
     report = Report("evaluate", DATA, [a_classifier(regret=a_regret(bound=None, bound_measures=None, bound_why="its margin is 0"))])
-    from noregret.evaluation import plots
+    from noregret.evaluation.report import plots
 
     assert "No theorem bounds it here: its margin is 0." in report.to_html()
     assert json.loads(Outline(report.to_html()).scripts[0])["learners"][0]["regret"]["bound"] is None
@@ -493,11 +522,11 @@ def test_without_matplotlib_the_error_says_how_to_get_it(tmp_path, monkeypatch):
 def test_reports_are_light_and_leave_the_backend_alone():
     code = """
 import sys
-from noregret.evaluation.report import Report
+from noregret.evaluation.report.report import Report
 r = Report("evaluate", {}, [{"model": "pa", "curve": {"examples": [1, 2], "error": [1.0, 0.5]}}])
 str(r), r.to_html()
 assert not {"matplotlib", "numba", "scipy", "sklearn"} & set(sys.modules)
-from noregret.evaluation import plots
+from noregret.evaluation.report import plots
 assert plots.draw(r, "error", "png")
 assert "matplotlib.pyplot" not in sys.modules
 """

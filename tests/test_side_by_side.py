@@ -8,12 +8,12 @@ from click.testing import CliRunner
 
 import noregret as nr
 from noregret.cli import main
-from noregret.cli.compare import split
 from noregret.core import engine
-from noregret.evaluation import run as run_module
-from noregret.evaluation.naming import made, map_of, spelled, titled
-from noregret.evaluation.summary import swept
-from noregret.evaluation.training import answer
+from noregret.evaluation.report.summary import swept
+from noregret.evaluation.runs import run as run_module
+from noregret.spec import parse_list
+from noregret.training.answering import answer
+from noregret.transforms.spelling import made, map_of, spelled, titled
 
 OWN = {
     "scale": lambda: [nr.Scale()],
@@ -347,7 +347,7 @@ def test_wrong_text(text, error):
 
 
 def test_lists_of_models_are_not_split_inside_brackets():
-    assert split(["pa1:C=1,average=true,random_fourier(D=20,kernel=rbf(0.1))>pa1:C=0.5,fit_intercept=false, nag"]) == [
+    assert parse_list(["pa1:C=1,average=true,random_fourier(D=20,kernel=rbf(0.1))>pa1:C=0.5,fit_intercept=false, nag"]) == [
         "pa1:C=1,average=true",
         "random_fourier(D=20,kernel=rbf(0.1))>pa1:C=0.5,fit_intercept=false",
         "nag",

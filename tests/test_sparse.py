@@ -722,7 +722,7 @@ def command(*args):
 
 
 def test_a_grid_of_penalties_draws_error_against_size(tmp_path):
-    from noregret.evaluation import summary
+    from noregret.evaluation.report import summary
 
     page, plot = tmp_path / "r.html", tmp_path / "p.svg"
     done = command("sweep", RELEVANT, "-m", "rda", "--lambda-grid", "5", "--no-regret", "--html", str(page), "--plot", str(plot))
@@ -756,7 +756,7 @@ def test_features_in_use_are_told():
 
 
 def test_stability_of_choices():
-    from noregret.evaluation.selection import stability
+    from noregret.evaluation.measures.features_in_use import stability
 
     assert stability([{1, 2}, {1, 2}]) == 1.0
     assert stability([{1}, {2}]) == 0.0

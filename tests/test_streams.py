@@ -15,9 +15,9 @@ import pytest
 import noregret as nr
 from noregret.core.batch import BadRow
 from noregret.core.labels import Coded
-from noregret.evaluation.training import answer
 from noregret.streams.arff import ArffReader
 from noregret.streams.tables import CsvReader, JsonReader, ParquetReader
+from noregret.training.answering import answer
 from noregret.transforms.table import Table
 
 

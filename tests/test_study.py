@@ -9,9 +9,9 @@ from scipy.stats import ttest_rel
 
 import noregret as nr
 from noregret.core import engine
-from noregret.evaluation.drift import detector
-from noregret.evaluation.run import Run, Settings
-from noregret.evaluation.study import compare, evaluate, made, sweep, titled
+from noregret.evaluation.measures.drift import detector
+from noregret.evaluation.runs.run import Run, Settings
+from noregret.evaluation.runs.study import compare, evaluate, made, sweep, titled
 
 URL = "synthetic:linear?n=1500&d=8&noise=0.1&seed=3"
 

@@ -7,8 +7,8 @@ import pytest
 from sklearn import metrics
 
 import noregret as nr
-from noregret.evaluation.drift import detector
-from noregret.evaluation.study import compare, evaluate, sweep
+from noregret.evaluation.measures.drift import detector
+from noregret.evaluation.runs.study import compare, evaluate, sweep
 from noregret.streams.synthetic import from_url
 
 URL = "synthetic:linear?n=1500&d=8&noise=0.1&seed=3"
@@ -294,7 +294,7 @@ def test_many_whole_numbers_may_be_amounts():
 
 
 def test_a_number_stays_beside_its_unit():
-    from noregret.evaluation.summary import filled
+    from noregret.evaluation.report.summary import filled
 
     text = "a source of rows: 224 kB, 0.11 s reading"
     for width in range(12, 40):

@@ -10,9 +10,10 @@ import pytest
 from safetensors.numpy import load_file
 
 import noregret as nr
-from noregret.evaluation.training import answer, train
 from noregret.streams import svmlight as svmlight_reader
 from noregret.streams import tables
+from noregret.training.answering import answer
+from noregret.training.job import train
 
 
 def svmlight(path, n=600, seed=0):

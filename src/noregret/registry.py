@@ -8,8 +8,8 @@ import re
 from typing import Any
 
 from . import families
+from .core.json_values import ModelFileError
 from .core.learner import APART, REGISTRY, Learner
-from .core.values import ModelFileError
 from .text import meant
 
 

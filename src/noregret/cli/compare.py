@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -62,25 +60,12 @@ def command(source: tuple[str, ...], models: tuple[str, ...], quiet: bool, **opt
     noregret compare mail.svm -m 'pa1,pa1:kernel=rbf(0.1),random_fourier(200,rbf(0.1))>pa1'
     noregret compare mail.svm -m pa1,pa2 --permutations 20
     """  # noqa: D301  click reads the mark
-    from ..evaluation.study import compare
+    from ..evaluation.runs.study import compare
+    from ..spec import parse_list
 
     check_files(options)
-    chosen = [learners.from_spec(spec) for spec in split(models)] or None
+    chosen = [learners.from_spec(spec) for spec in parse_list(models)] or None
     extra = {k: options[k] for k in ("permutations", "seed") if options[k] is not None}
     with watching(quiet, f"{len(chosen) if chosen else 'the'} learners") as watch:
         report = compare(source_of(source), chosen, **following(watch), **extra, **watched(options))
     deliver(report, options, watch.stopped)
-
-
-def split(given: Sequence[str]) -> list[str]:
-    """Return the learners named, each with its settings: a part such as average=true belongs to the one before it."""
-    from ..evaluation.naming import parted
-
-    found: list[str] = []
-    for text in given:
-        for i, part in enumerate(parted(text, ",")):
-            if i and re.match(r"\s*\w+\s*=", part):
-                found[-1] += f",{part}"
-            else:
-                found.append(part.strip())
-    return found

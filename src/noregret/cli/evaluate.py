@@ -31,10 +31,10 @@ def command(source: tuple[str, ...], model: str | None, quiet: bool, **options: 
     noregret evaluate mail.csv --target spam --text body --model pa1
     noregret evaluate --model pa1 --help      shows the options of pa1
     """  # noqa: D301  click reads the mark
-    from ..evaluation.study import evaluate
+    from ..evaluation.runs.study import evaluate
 
     check_files(options)
-    chosen = None if model is None else learners.learner(model, learners.settings(options))
+    chosen = None if model is None else learners.from_spec(model, learners.settings(options))
     with watching(quiet, "a learner" if chosen is None else chosen.name) as watch:
         report = evaluate(source_of(source), chosen, **following(watch), **watched(options))
     deliver(report, options, watch.stopped)

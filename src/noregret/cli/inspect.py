@@ -40,7 +40,7 @@ def command(file: str, top: int, everything: bool, as_json: bool) -> None:
 
     found = facts(load(file), file, top)
     if as_json:
-        from ..evaluation.report import plain
+        from ..evaluation.report.report import plain
 
         click.echo(json.dumps(plain(found), indent=2))
     else:
@@ -51,10 +51,10 @@ def command(file: str, top: int, everything: bool, as_json: bool) -> None:
 def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     """Return everything about a model."""
     from ..core.params import same_value
-    from ..evaluation.run import sizes
+    from ..evaluation.runs.run import sizes
+    from ..training.by_task import by_task
 
     learner, front = getattr(model, "learner", model), getattr(model, "front", None)
-    m = learner.__dict__.get("_m")
     changed = {k: v for k, v in learner.get_params().items() if not same_value(v, learner.defaults[k])}
     found: dict[str, Any] = {
         "file": path,
@@ -69,13 +69,14 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
         "stream": model.extras.get("stream"),
         "examples": 0,
     }
-    if m is None:
+    if not learner.started:
         return found
+    m, classes = learner.model, by_task(learner).classes
     found |= {
         "examples": learner.n_seen_,
-        "mistakes": learner.n_mistakes_ if learner.task == "classification" else None,
+        "mistakes": learner.n_mistakes_ if classes else None,
         "updates": learner.n_updates_,
-        "classes": learner.classes_.tolist() if learner.task == "classification" else None,
+        "classes": learner.classes_.tolist() if classes else None,
         "features": learner.n_features_in_ if m.features.kind != "hashed" else m.features.size - m.features.bias,
         "hashed": m.features.kind == "hashed",
         "collisions": collisions(model, front, m),
@@ -145,7 +146,7 @@ def weights(learner: Any, front: Any, m: Any, top: int) -> dict[str, Any]:
     intercept = np.ravel(getattr(learner, "intercept_", 0.0))
     surety = getattr(learner, "confidence_of_weights", None)
     sure = None if surety is None else np.atleast_2d(surety())
-    from ..evaluation.selection import naming
+    from ..evaluation.measures.features_in_use import naming
 
     names = naming(front, m)
     found = []

@@ -63,8 +63,7 @@ def class_of(spec: str) -> Any:
     """Return the class that a name, with or without settings, stands for."""
     from ..registry import unknown
 
-    name = name_in(spec)
-    found = known()
+    found, name = known(), name_in(spec)
     if name not in found:
         raise click.UsageError(unknown(name))
     return found[name]
@@ -72,7 +71,12 @@ def class_of(spec: str) -> Any:
 
 def name_in(spec: str) -> str:
     """Return the name of the learner in "step(...)>name:C=0.1"."""
-    return spec.rpartition(">")[2].partition(":")[0].strip()
+    from ..spec import parse_spec
+
+    try:
+        return parse_spec(spec).name
+    except ValueError as e:
+        raise click.UsageError(str(e)) from None
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------
@@ -164,41 +168,16 @@ def settings(options: Mapping[str, Any]) -> dict[str, Any]:
     return {k.removeprefix(PREFIX): v for k, v in options.items() if k.startswith(PREFIX) and v is not None}
 
 
-def learner(spec: str, given: Mapping[str, Any]) -> Any:
-    """Return the learner of a name, with the parameters given; settings it does not have are wrong usage."""
-    found = from_spec(spec)
-    if given:
-        getattr(found, "learner", found).set_params(**given)
-        refuse_wrong(found)
-    return found
+def from_spec(spec: str, given: Mapping[str, Any] | None = None) -> Any:
+    """Return the learner of "name:C=0.1,average=true", or a pipeline where steps stand before a >; wrong settings are wrong usage.
 
-
-def from_spec(spec: str) -> Any:
-    """Return the learner of "name:C=0.1,average=true", or a pipeline where steps stand before a >."""
-    from ..evaluation.naming import made
+    `given` are the parameters that have options of their own. All is refused before a source is opened.
+    """
+    from ..transforms.spelling import made, validated
 
     class_of(spec)
     try:
-        found = made(spec)
-    except (TypeError, ValueError) as e:
-        raise click.UsageError(str(e)) from None
-    refuse_wrong(found)
-    return found
-
-
-def refuse_wrong(model: Any) -> None:
-    """Refuse values that a learner would refuse when it begins to learn, before a source is opened."""
-    from ..core.basis import kernel_of
-    from ..core.params import check_options, resolve
-
-    learner = getattr(model, "learner", model)
-    given = learner.get_params()
-    if not hasattr(learner, "State"):  # a pool, which looks at its learners when it begins
-        return
-    try:
-        check_options(given)
-        resolve(learner.Params, given, 1)
-        kernel_of(type(learner), given)
+        return validated(made(spec, given))
     except (TypeError, ValueError) as e:
         raise click.UsageError(str(e)) from None
 

@@ -156,7 +156,7 @@ def reading(options: Mapping[str, Any]) -> dict[str, Any]:
 def figure(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Return the name of a figure, refused if no report has it."""
     if value is not None:
-        from ..evaluation.summary import known_figure
+        from ..evaluation.report.summary import known_figure
 
         try:
             known_figure(value)

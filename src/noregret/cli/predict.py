@@ -59,8 +59,9 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     noregret predict new.csv --model-file spam.nr --id key --scores --as csv
     """  # noqa: D301  click reads the mark
     from ..core.model_file import load
-    from ..evaluation.training import answer, options_for
     from ..streams.stream import stream
+    from ..training.answering import answer
+    from ..training.opening import options_for
 
     model = load(model_file)
     opened = stream(source_of(source), **options_for(model, columns(model, reading(options))))
@@ -120,43 +121,38 @@ class Tally:
     """How many answers there are, and how many of them are wrong."""
 
     def __init__(self, learner: Any) -> None:
+        from ..training.by_task import by_task
+
         self.learner = learner
-        self.classes = learner.task == "classification"
+        self.task = by_task(learner)
         self.rows = self.labelled = self.rejected = 0
         self.wrong = 0.0  # mistakes, or the sum of sizes of errors
 
     def names(self) -> list[Any]:
         """Return the classes whose scores there are, or nothing where there is one score."""
-        found = self.learner.classes_.tolist() if self.classes else []
+        found = self.learner.classes_.tolist() if self.task.classes else []
         return found if len(found) > 2 else []
 
     def add(self, said: Any) -> None:
         """Count some answers."""
-        from ..evaluation.run import suited
-
         self.rows += len(said.y)
         rejected = sum(v is None for v in said.y.tolist())
         self.rejected += rejected
-        if said.truth is None or self.learner.task == "one_class":
+        if said.truth is None or self.task.missed is None:
             return
         self.labelled += len(said.y) - rejected
-        if self.classes:
-            truth = suited(said.truth, self.learner)
-            truth = truth.array() if hasattr(truth, "codes") else truth
-            self.wrong += sum(b is not None and a != b for a, b in zip(truth.tolist(), said.y.tolist(), strict=True))
-        else:
-            self.wrong += float(abs(said.truth - said.y).sum())
+        self.wrong += self.task.missed(self.task.suited(said.truth, self.learner.name), said.y)
 
     def facts(self) -> dict[str, Any]:
         """Return the counts."""
         rate = self.wrong / self.labelled if self.labelled else None
         rejected = {"rejected": self.rejected} if self.rejected else {}
-        return {"rows": self.rows, **rejected, "error" if self.classes else "mae": rate}
+        return {"rows": self.rows, **rejected, "error" if self.task.classes else "mae": rate}
 
     def sentence(self) -> str:
         """Return the error as a line."""
         rate = self.wrong / self.labelled
-        what = f"error {100 * rate:.2f} %" if self.classes else f"mean absolute error {amount(rate)}"
+        what = f"error {100 * rate:.2f} %" if self.task.classes else f"mean absolute error {amount(rate)}"
         rejected = f" on those answered, {self.rejected:,} were not" if self.rejected else ""
         return f"{plural(self.rows, 'row')}, {what}{rejected}."
 

@@ -115,8 +115,10 @@ def short(x: float) -> str:
 def running_error(learners: Any) -> str:
     """Return the error so far; of several learners, that of the best."""
     if not isinstance(learners, Sequence):
+        from ..training.by_task import by_task
+
         model = getattr(learners, "learner", learners)
-        return f"error {100 * model.n_mistakes_ / model.n_seen_:.2f} %" if model.task == "classification" and model.n_seen_ else ""
+        return f"error {100 * model.n_mistakes_ / model.n_seen_:.2f} %" if by_task(model).classes and model.n_seen_ else ""
     found = []
     for run in learners:
         now = run.figures.now() if run.failed is None else {}

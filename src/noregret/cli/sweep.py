@@ -68,7 +68,7 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
     noregret sweep mail.svm --model rda --lambda-grid --plot frontier.png
     noregret sweep --model pa1 --help      shows the options of pa1
     """  # noqa: D301  click reads the mark
-    from ..evaluation.study import sweep
+    from ..evaluation.runs.study import sweep
 
     check_files(options)
     base = learners.from_spec(model)

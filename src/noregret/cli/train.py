@@ -74,10 +74,10 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     noregret train mail.svm --model 'random_fourier(200,rbf(0.1))>pa1' --save spam.nr
     noregret train mail.svm --save spam.nr --resume
     """  # noqa: D301  click reads the mark
-    from ..evaluation.training import train
+    from ..training.job import train
 
     given = learners.settings(options)
-    chosen = None if model is None else learners.learner(model, given)
+    chosen = None if model is None else learners.from_spec(model, given)
     resuming = check_file(Path(save), options["resume"], options["overwrite"], chosen)
     rows, seconds = options["checkpoint_every"]
     start = monotonic()
@@ -153,7 +153,7 @@ def same_learner(found: Any, chosen: Any, given: Mapping[str, Any], path: str) -
 
 def same_steps(found: Any, chosen: Any, path: str) -> None:
     """Refuse to go on behind other maps of rows; those of the options of the source come before them."""
-    from ..evaluation.naming import spelled
+    from ..transforms.spelling import spelled
 
     wanted, have = ([spelled(m) for m in model.front.maps] if hasattr(model, "front") else [] for model in (chosen, found))
     if wanted != have[len(have) - len(wanted) :]:
@@ -196,8 +196,10 @@ def again(ctx: click.Context) -> str:
 # ---- what is said at the end -----------------------------------------------------------------------------------------
 def facts(done: Any, path: str, seconds: float) -> dict[str, Any]:
     """Return what a training came to."""
+    from ..training.by_task import by_task
+
     learner = getattr(done.model, "learner", done.model)
-    counted = learner.task == "classification"
+    counted = by_task(learner).classes
     return {
         "model": learner.name,
         "source": done.stream.name,

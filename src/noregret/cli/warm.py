@@ -135,12 +135,13 @@ def use(name: str, quick: bool) -> None:
     from scipy.sparse import csr_matrix
 
     from ..registry import learner
+    from ..training.by_task import by_task
 
     X = np.eye(3)
     rows = [{"a": 1.0}, {"b": 1.0}, {"c": 1.0}]
     fresh = learner(name)
     tasks: dict[str, Any] = {"tasks": ["a", "b", "a"]} if fresh.tasked else {}
-    two_only = quick or fresh.tasked or fresh.task != "classification"
+    two_only = quick or fresh.tasked or not by_task(fresh).classes
     for labels in ([1, -1, 1],) if two_only else ([1, -1, 1], [1, -1, 0]):
         for batch in (X,) if quick else (X, csr_matrix(X), rows):
             m: Any = fresh.clone().partial_fit(batch, labels, **tasks)

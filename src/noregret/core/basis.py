@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..spec import parse_call
 from .expansion import Unbounded, maintain
 from .state import Basis, Need, Slot, describe, leaves, needs_of
 from .stores import Function, value
@@ -51,16 +52,15 @@ def written(what: str, part: Any, word: Any) -> Any:
     if not isinstance(part, str):
         return part
     known = catalogue(word)
-    found = re.fullmatch(r"(\w+)(?:\((.*)\))?", part.strip())
-    kind = known.get(found[1]) if found else None
+    found = parse_call(part)
+    kind = known.get(found.name) if found else None
     if found is None or kind is None:
         raise ValueError(f"{what} must be one of {', '.join(sorted(known))}, with values in brackets if need be; got {part!r}")
     try:
-        pairs = [text.rpartition("=") for text in (found[2] or "").split(",") if text.strip()]
-        places = [float(value) for name, _, value in pairs if not name]
-        return kind(*places, **{name.strip(): float(value) for name, _, value in pairs if name})
+        places = [float(value) for key, value in found.values if not key]
+        return kind(*places, **{key: float(value) for key, value in found.values if key})
     except (TypeError, ValueError):
-        raise ValueError(f"{what} {found[1]} takes numbers for {', '.join(kind._fields)}; got {part!r}") from None
+        raise ValueError(f"{what} {found.name} takes numbers for {', '.join(kind._fields)}; got {part!r}") from None
 
 
 def of_objects(kernel: Any) -> bool:

@@ -49,6 +49,11 @@ class Bound(NamedTuple):
     name: str
     measures: str  # "mistakes", "updates", "squared_hinge", "squared_tube", or "regret" in the learner's loss
     value: Callable[[Comparison, Any], float]
+    requires: str = "its conditions do not hold on this stream"  # what is said where the value is infinite
+    against: str = ""  # with what it compares, where that is not a model of a ball: then no value is asked for
+
+
+SIMPLEX = "weights on the simplex, and the best model of a ball is not there"
 
 
 class Running:

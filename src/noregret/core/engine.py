@@ -64,6 +64,11 @@ def compilations() -> int:
     return sum(sum(d.stats.cache_misses.values()) if d.stats.cache_path else len(d.signatures) for d in _compiled)
 
 
+def ready() -> int:
+    """Return how many compiled functions there are: compiled here, or loaded from the cache."""
+    return sum(len(d.overloads) for d in _compiled)
+
+
 # ---- what a text reaches ---------------------------------------------------------------------------------------------
 def code_key(code: pytypes.CodeType) -> Any:
     """Return a code object as data: what it does, not where it is written, so comments recompile nothing."""

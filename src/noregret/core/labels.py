@@ -148,3 +148,15 @@ def label_array(labels: list[Any]) -> np.ndarray:
     for i, v in enumerate(labels):  # one by one: a tuple is a label, not a row
         a[i] = v
     return a
+
+
+def codes_of(y: Any, labels: Labels) -> np.ndarray:
+    """Return labels as the codes of a table that has them all."""
+    if isinstance(y, Coded):
+        return np.array([labels.index.get(v, -1) for v in y.values], np.int64)[y.codes]
+    if len(labels) == 2:  # the common case, without sorting
+        second = y == labels.values[1]
+        if np.ndim(second) and (second | (y == labels.values[0])).all():
+            return second.astype(np.int64)
+    values, inverse = np.unique(y, return_inverse=True)
+    return np.array([labels.index.get(v, -1) for v in values.tolist()], np.int64)[inverse]

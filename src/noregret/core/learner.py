@@ -16,7 +16,9 @@ from . import inputs, learner_file, merging
 from .basis import kernelizable
 from .expansion import Expansion
 from .features import Anything, Columns, Features, Hashed, Named, Names, Row, joined, read_all, stacked
+from .inner import Inner
 from .inputs import Rows
+from .json_values import Tensors, encode_own
 from .labels import Labels
 from .model import Model
 from .model_file import Saved
@@ -24,7 +26,6 @@ from .params import public, same_value
 from .rounds import EXAMPLES, MISTAKES, UPDATES, UnitCost
 from .state import Need, needs_of
 from .supports import Supports
-from .values import Tensors, encode_own
 from .words import strict
 
 REGISTRY: dict[str, type[Learner]] = {}
@@ -58,7 +59,7 @@ def not_learned(learner: Learner) -> Exception:
     return kind(f"This {type(learner).__name__} has learned nothing yet: call 'fit', 'partial_fit' or 'learn_one' first.")
 
 
-class Learner(Saved, Supports):
+class Learner(Saved, Inner, Supports):
     """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
@@ -340,9 +341,7 @@ class Learner(Saved, Supports):
 
     def _score_rows(self, rows: Rows) -> np.ndarray:
         """Return the scores of checked rows, one per class in order of codes."""
-        m = self._model()
-        m.features.check(rows, type(self).__name__)
-        return m.score(self._place(m, rows, grow=False))
+        return self.scores_by(self._model(), rows)
 
     def _keep(self, m: Model) -> None:
         """Keep a new model once it has learned something (rows of weight 0 alone leave none)."""

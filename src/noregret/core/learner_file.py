@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from .json_values import Tensors, decode, expect, known_parts, options
 from .owners import owner
-from .values import Tensors, decode, expect, known_parts, options
 
 if TYPE_CHECKING:
     from .learner import Learner

@@ -16,14 +16,14 @@ from .drivers import Drivers, Job, drivers, flatten
 from .expansion import Expansion
 from .features import Features
 from .inputs import FLOATS, Rows
+from .json_values import Tensors, expect
 from .labels import Labels
 from .params import check_options, depends_on_width, resolve, same_value
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
+from .saved_tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
 from .sparse import Spared
 from .state import COUNT, Slot, leaves, settle, slots, tmap
 from .stores import Capped, Objects, Packed, Ragged
-from .tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
-from .values import Tensors, expect
 from .votes import Voted
 
 if TYPE_CHECKING:

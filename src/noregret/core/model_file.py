@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .drafts import write
+from .json_values import ModelFileError, Tensors, decode, expect, options
 from .owners import owner
-from .values import ModelFileError, Tensors, decode, expect, options
 
 __all__ = ["ABOUT", "FORMAT", "ModelFileError", "Saved", "from_bytes", "load", "read", "store"]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .json_values import Tensors, expect, listed, written
 from .state import Dims, Slot, leaves, tmap
-from .values import Tensors, expect, listed, written
 
 LEAST = 256  # cells of the smallest array that is worth listing
 MOST = 1 << 32  # cells of the largest array that a list may stand for

@@ -1,1 +1,1 @@
-"""Evaluation: one pass, figures, regret, comparison, sweeps, drift, training, reports."""
+"""Evaluation: one pass, figures, regret, comparison, sweeps, drift, reports."""

@@ -213,7 +213,7 @@ class SOP(SecondOrder):
     State, Params, step = State, SopParams, sop
     share, score_row = against_rest(sop_at), sop_score
     without = ("average", "margin")
-    bound = Bound("Cesa-Bianchi, Conconi, Gentile 2005", "mistakes", sop_bound)
+    bound = Bound("Cesa-Bianchi, Conconi, Gentile 2005", "mistakes", sop_bound, "it needs two classes")
 
 
 class NAROW(SecondOrder):

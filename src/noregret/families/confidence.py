@@ -323,7 +323,7 @@ class AROW(SecondOrder):
     name = "arow"
     cite = "crammer2009arow"
     State, Params, step = State, ArowParams, arow
-    bound = Bound("Crammer, Kulesza, Dredze 2009", "updates", arow_bound)
+    bound = Bound("Crammer, Kulesza, Dredze 2009", "updates", arow_bound, "it needs two classes and covariance='full'")
 
 
 class NHERD(SecondOrder):

@@ -210,6 +210,21 @@ def mirror_bound(t: Comparison, p: Any) -> float:
     return t.u_q**2 / (2.0 * p.eta) + p.eta * (p.p - 1.0) * t.T * t.moves ** (2.0 / p.p) * t.R_p**2 / 2.0
 
 
+OGD_BOUND = Bound(
+    "Zinkevich 2003, theorem 1",
+    "regret",
+    ogd_bound,
+    "it needs a region (projection='l2', or 'l1' with regret_norm='l1') with the best model inside, a loss with slopes of at "
+    "most 1, rate 'inv_sqrt' or 'constant', and no l2",
+)
+MIRROR_BOUND = Bound(
+    "Beck, Teboulle 2003, theorem 4.1",
+    "regret",
+    mirror_bound,
+    "it needs a loss with slopes of at most 1 and a constant rate",
+)
+
+
 class OGD(Classifier):
     """Online (projected) gradient descent: w = projection of w - eta_t g_t, for any loss.
 
@@ -235,7 +250,7 @@ class OGD(Classifier):
     cite = "zinkevich2003"
     State, Params, step, start, rejoin = State, Params, descend, start, rejoin
     share, shares = descend_softmax, is_log
-    bound = Bound("Zinkevich 2003, theorem 1", "regret", ogd_bound)
+    bound = OGD_BOUND
 
 
 class OGDRegressor(Regressor):
@@ -254,7 +269,7 @@ class OGDRegressor(Regressor):
     name = "ogd_regressor"
     cite = "zinkevich2003"
     State, Params, step, start, rejoin = State, RealParams, descend, start, rejoin
-    bound = Bound("Zinkevich 2003, theorem 1", "regret", ogd_bound)
+    bound = OGD_BOUND
 
 
 class MirrorDescent(Classifier):
@@ -279,7 +294,7 @@ class MirrorDescent(Classifier):
     cite = "gentile2003"
     State, Params, step = MirrorState, MirrorParams, descend
     share, shares = descend_softmax, is_log
-    bound = Bound("Beck, Teboulle 2003, theorem 4.1", "regret", mirror_bound)
+    bound = MIRROR_BOUND
 
 
 class MirrorDescentRegressor(Regressor):
@@ -295,4 +310,4 @@ class MirrorDescentRegressor(Regressor):
     name = "mirror_descent_regressor"
     cite = "gentile2003"
     State, Params, step = MirrorState, RealMirrorParams, descend
-    bound = Bound("Beck, Teboulle 2003, theorem 4.1", "regret", mirror_bound)
+    bound = MIRROR_BOUND

@@ -84,7 +84,12 @@ class ALMA(Classifier):
     name = "alma"
     cite = "gentile2001"
     State, Params, step = AlmaState, AlmaParams, alma
-    bound = Bound("Gentile 2001, theorem 3", "updates", alma_bound)
+    bound = Bound(
+        "Gentile 2001, theorem 3",
+        "updates",
+        alma_bound,
+        "it needs two classes, a model that separates them, B = sqrt(8)/alpha and C = sqrt(2)",
+    )
 
 
 class Relaxed(NamedTuple):
@@ -138,6 +143,9 @@ def romma(s, x, y, p):
     return f, True
 
 
+SEPARATED = "it needs a model with margin 1 on every row, and the best one has a loss"
+
+
 def romma_bound(t: Comparison, p: NamedTuple) -> float:
     """Return R^2 |u|^2 when u has margin 1 on every row."""
     return t.moves * t.R**2 * t.u2 if t.hinge == 0.0 else math.inf
@@ -165,7 +173,7 @@ class ROMMA(Classifier):
     cite = "li2002"
     State, Params, step = RommaState, Relaxed, romma
     without = ("class_weight",)
-    bound = Bound("Li, Long 2002, theorem 3", "mistakes", romma_bound)
+    bound = Bound("Li, Long 2002, theorem 3", "mistakes", romma_bound, SEPARATED)
 
 
 class AggressiveROMMA(Classifier):
@@ -186,4 +194,4 @@ class AggressiveROMMA(Classifier):
     cite = "li2002"
     State, Params, step = RommaState, Aggressive, romma
     without = ("class_weight",)
-    bound = Bound("Li, Long 2002, theorem 4", "mistakes", romma_bound)
+    bound = Bound("Li, Long 2002, theorem 4", "mistakes", romma_bound, SEPARATED)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.bounds import Bound, Comparison
+from ..core.bounds import SIMPLEX, Bound, Comparison
 from ..core.elementary import exp, exp2, log2
 from ..core.examples import Block, Pair, Weighted, importance, item, nnz
 from ..core.features import Features
@@ -279,6 +279,11 @@ def eg_pm_bound(t: Comparison, p: Any) -> float:
     return math.log(2.0 * t.d) / p.eta + p.eta * p.U**2 / 2.0 * t.T * t.R_inf**2
 
 
+EG_BOUND = Bound("Kivinen, Warmuth 1997, theorem 5.10 (linearised)", "regret", eg_bound, against=SIMPLEX)
+NEEDS = "it needs two classes, a model with |u|_1 <= U (regret_norm='l1'), slopes of at most 1 and a constant rate"
+EG_PM_BOUND = Bound("Kivinen, Warmuth 1997, theorem 5.11 (linearised)", "regret", eg_pm_bound, NEEDS)
+
+
 class EG(Exponentiated, Classifier):
     """Exponentiated gradient for classes: every class has weights on the simplex (w >= 0, sum 1), moved by exp(-eta g x).
 
@@ -304,7 +309,7 @@ class EG(Exponentiated, Classifier):
     State, Params, step, score_row, share, shares = State, Params, step, score, share, is_log
     by_rows = True
     tags = {"classifier": {"poor_score": True}}
-    bound = Bound("Kivinen, Warmuth 1997, theorem 5.10 (linearised)", "regret", eg_bound)
+    bound = EG_BOUND
 
 
 class EGRegressor(Exponentiated, Regressor):
@@ -326,7 +331,7 @@ class EGRegressor(Exponentiated, Regressor):
     cite = "kivinen1997"
     State, Params, step, score_row = State, RealParams, step, score
     tags = {"regressor": {"poor_score": True}}
-    bound = Bound("Kivinen, Warmuth 1997, theorem 5.10 (linearised)", "regret", eg_bound)
+    bound = EG_BOUND
 
 
 class EGpm(Exponentiated, Classifier):
@@ -350,7 +355,7 @@ class EGpm(Exponentiated, Classifier):
     cite = "kivinen1997"
     State, Params, step, score_row, share, shares = State, SignedParams, step, score, share, is_log
     tags = {"classifier": {"poor_score": True}}
-    bound = Bound("Kivinen, Warmuth 1997, theorem 5.11 (linearised)", "regret", eg_pm_bound)
+    bound = EG_PM_BOUND
 
 
 class EGpmRegressor(Exponentiated, Regressor):
@@ -371,7 +376,7 @@ class EGpmRegressor(Exponentiated, Regressor):
     cite = "kivinen1997"
     State, Params, step, score_row = State, RealSignedParams, step, score
     tags = {"regressor": {"poor_score": True}}
-    bound = Bound("Kivinen, Warmuth 1997, theorem 5.11 (linearised)", "regret", eg_pm_bound)
+    bound = EG_PM_BOUND
 
 
 # ---- Winnow ----------------------------------------------------------------------------------------------------------
@@ -550,7 +555,7 @@ class Winnow(Classifier):
     overrides = {"fit_intercept": False}
     nonnegative = oriented = True
     tags = {"input": {"positive_only": True}, "classifier": {"poor_score": True}}
-    bound = Bound("Littlestone 1988, theorem 9", "mistakes", winnow_bound)
+    bound = Bound("Littlestone 1988, theorem 9", "mistakes", winnow_bound, against="a disjunction of features")
 
     def _begin(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Model:
         if self.theta is None and (features or self._features(rows)).grows:

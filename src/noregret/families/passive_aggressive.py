@@ -139,6 +139,7 @@ class PA(Classifier):
         "Crammer et al. 2006, theorem 2",
         "squared_hinge",
         lambda t, p: t.moves * t.R**2 * t.u2 if t.hinge == 0.0 else math.inf,
+        "it needs a model with margin 1 on every row, and the best one has a loss",
     )
 
 
@@ -214,7 +215,12 @@ class PARegressor(Regressor):
     name = "pa_regressor"
     cite = "crammer2006"
     State, Params, step = State, Tube, regress
-    bound = Bound("Crammer et al. 2006, section 7", "squared_tube", lambda t, p: t.R**2 * t.u2 if t.tube == 0.0 else math.inf)
+    bound = Bound(
+        "Crammer et al. 2006, section 7",
+        "squared_tube",
+        lambda t, p: t.R**2 * t.u2 if t.tube == 0.0 else math.inf,
+        "it needs a model within epsilon of every target, and the best one is not",
+    )
 
 
 class PA1Regressor(Regressor):

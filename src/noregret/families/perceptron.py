@@ -193,7 +193,12 @@ def hinge_bound(t: Comparison, p: Any) -> float:
     return t.hinge + R * u * math.sqrt(t.hinge) + R * R * t.u2
 
 
-PERCEPTRON_BOUND = Bound("Novikoff 1962; with hinge loss, Shalev-Shwartz 2012", "mistakes", hinge_bound)
+PERCEPTRON_BOUND = Bound(
+    "Novikoff 1962; with hinge loss, Shalev-Shwartz 2012",
+    "mistakes",
+    hinge_bound,
+    "it needs beta = 0, gamma = 1 and a constant step",
+)
 
 
 class Perceptron(Classifier):

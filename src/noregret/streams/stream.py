@@ -95,6 +95,11 @@ def taken(batch: Batch, rows: np.ndarray) -> Batch:
     return batch._replace(data=batch.data.take(rows), y=y, c=c, ids=ids, times=times)
 
 
+def counting(batch: Batch) -> Batch:
+    """Return the rows that count: those of weight 0 are no examples."""
+    return batch if batch.c is None or batch.c.all() else taken(batch, np.flatnonzero(batch.c))
+
+
 # ---- opening ---------------------------------------------------------------------------------------------------------
 def known_options(given: Iterable[str], others: Sequence[str] = ()) -> None:
     """Refuse an option that neither a source has nor stands among others, with one that is close."""

@@ -18,11 +18,11 @@ from ..core.engine import build, interpreting
 from ..core.examples import Biased, Block, Sparse, Weighted
 from ..core.features import Features, Named, stacked
 from ..core.inputs import Rows
+from ..core.json_values import Tensors, decode, encode, expect
 from ..core.labels import Labelled, Labels, some
 from ..core.learner import Learner, Progress, is_dicts
 from ..core.model import Model
 from ..core.rounds import count, wrong_sign
-from ..core.values import Tensors, decode, encode, expect
 from ..core.weights import dot
 from .classification import Classifier, answers, distinct
 

@@ -14,14 +14,14 @@ import numpy as np
 
 from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
+from ..core.json_values import Tensors, expect
 from ..core.labels import Labels
 from ..core.learner import Learner, Progress
 from ..core.learner_file import restored
 from ..core.model import Model
 from ..core.params import same_value
 from ..core.rounds import EXAMPLES, MISTAKES, SEEN, TIE, UPDATES
-from ..core.tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
-from ..core.values import Tensors, expect
+from ..core.saved_tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
 from .classification import Classifier, answers
 from .weighing import Weighing, log_loss, mix_losses, mix_margins, run, votes
 

@@ -10,8 +10,8 @@ import numpy as np
 from ..core.batch import Batch
 from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
+from ..core.json_values import decode, options
 from ..core.labels import Coded
-from ..core.values import decode, options
 from ..parts import kinds
 from .feature_map import FeatureMap
 from .maps import MAPS, Map

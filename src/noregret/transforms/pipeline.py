@@ -11,6 +11,7 @@ import numpy as np
 from ..core import inputs
 from ..core.batch import Batch
 from ..core.inputs import Rows
+from ..core.json_values import Tensors, encode_own
 from ..core.labels import Coded
 from ..core.learner import Learner, Progress, not_learned
 from ..core.learner_file import as_value, restored
@@ -18,7 +19,6 @@ from ..core.merging import aligned, fork, joined
 from ..core.model_file import Saved
 from ..core.params import same_value
 from ..core.state import settle, tmap
-from ..core.values import Tensors, encode_own
 from ..tasks.classification import Classifier, widest
 from .cells import is_frame, record_of
 from .feature_map import Approximation, FeatureMap

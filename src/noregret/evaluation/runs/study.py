@@ -8,36 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from ..core.inputs import Rows
-from ..core.labels import Coded, Labels
-from ..core.learner import Learner
-from ..registry import learner as by_name
-from ..streams.stream import Stream, known_options, stream
-from ..text import plural
-from ..transforms.pipeline import Pipeline
-from ..transforms.table import Table
+from ...core.inputs import Rows
+from ...core.labels import Labels, codes_of
+from ...core.learner import Learner
+from ...streams.stream import Stream, known_options, stream
+from ...text import plural
+from ...training.by_task import first_learner, suited, task_of
+from ...training.opening import opening, opening_of, with_task
+from ...transforms.pipeline import Pipeline
+from ...transforms.spelling import distinct, made, spelled, titled
+from ...transforms.table import Table
+from ..comparator.regret import hindsight, regret_of, want_of
+from ..comparator.solver import NORMS
+from ..kinds import KINDS
+from ..report.report import Report
+from ..report.summary import known_figure
 from . import splits
-from .comparator import NORMS
-from .naming import distinct, made, spelled, titled
 from .passes import Pass, Watch, parts, run_pass
-from .regret import hindsight, want_of
-from .regret import report as regret_report
-from .report import Report
-from .run import Run, Settings, draw_alike, suited, whole
-from .sharing import check_scales, opening, opening_of, own_front, shared_steps
-from .summary import known_figure
+from .run import Run, Settings, draw_alike, whole
+from .sharing import check_scales, own_front, shared_steps
 
-DOZEN = {
-    "classification": (
-        "perceptron", "averaged_perceptron", "pa1", "pa1:average=true", "alma", "ogd", "ogd:loss=log", "arow", "scw1", "adagrad",
-        "nag", "coin",
-    ),
-    "regression": (
-        "pa1_regressor", "pa2_regressor", "ogd_regressor", "ogd_regressor:loss=absolute", "adagrad_regressor", "nag_regressor",
-        "coin_regressor", "norma_regressor", "mirror_descent_regressor", "rls",
-    ),
-}  # fmt: skip
-START = {"classification": "auto", "regression": "nag_regressor"}  # for whoever names no learner
 OWN = "it is against the best linear model of the features that all share"  # why maps of rows have none
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
 WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features")
@@ -45,17 +35,9 @@ STUDIED = (
     "holdout", "regret", "regret_radius", "regret_norm", "regret_tolerance", "permutations", "seed", "limit", "sort", "folds",
     "validation", "watch", "regret_watch", "stop",
 )  # fmt: skip
-DOUBTFUL = 10  # so many may be amounts all the same
-FEW = 50  # different whole numbers in the first rows that are still taken for classes
 
 
 # ---- the three studies -----------------------------------------------------------------------------------------------
-def started(opened: Stream) -> tuple[Learner, list[str]]:
-    """Return the learner for whoever names none, and what to tell about it."""
-    task, notes = task_of(opened)
-    return by_name(START[task]), [f"No learner was named: {START[task]} was taken, which has nothing to set.", *notes]
-
-
 def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> Report:
     """Let one learner answer and then learn each example, in one pass; return the report.
 
@@ -75,7 +57,7 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
     plan.source = with_task(plan.source, [chosen])
     opened = stream(source, y, **plan.source)
     if chosen is None:
-        chosen, plan.notes = started(opened)
+        chosen, plan.notes = first_learner(opened)
     learner, maps = (chosen.learner, chosen.front.maps) if isinstance(chosen, Pipeline) else (chosen, ())
     report = plan.study("evaluate", opened, [Run(learner, titled(learner, maps), plan.settings)])
     if opened.front is not None:
@@ -118,7 +100,7 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     opened = stream(source, y, **plan.source)
     if models is None:
         task, plan.notes = task_of(opened)
-        given = [made(m) for m in DOZEN[task]]
+        given = [made(m) for m in KINDS[task].dozen]
         fronts = [None] * len(given)
     if not given:
         raise ValueError("there are no learners to compare")
@@ -162,14 +144,6 @@ def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     return report
 
 
-def with_task(options: Mapping[str, Any], models: Sequence[Any]) -> dict[str, Any]:
-    """Return the options of a source, with the column of tasks that a learner names."""
-    named = [column for m in models if (column := getattr(m, "task_column", None)) is not None]
-    if len(set(named)) > 1:
-        raise ValueError(f"learners that are compared read one column of tasks, got task_column={sorted(set(named))}")
-    return {**options, "task": named[0]} if named and options.get("task") is None else dict(options)
-
-
 def saved_passes(report: Report) -> dict[str, float]:
     """Return the seconds of one pass for all, of a pass for each, and their ratio."""
     reading, learning = report.data["seconds_reading"], [m["seconds"] for m in report.learners]
@@ -194,24 +168,6 @@ def one_task(learners: Sequence[Learner]) -> None:
     tasks = {m.task for m in learners}
     if len(tasks) > 1:
         raise ValueError(f"these learners cannot be compared on one stream, they are for {' and '.join(sorted(tasks))}")
-
-
-def task_of(opened: Stream) -> tuple[str, list[str]]:
-    """Return the task that the first rows of a source look like, and what to tell where that may be wrong."""
-    if opened.reader.once:
-        raise ValueError("standard input is read once, and the learners depend on what is in it: name them")
-    batch = next(iter(opened.chunks()), None)
-    if batch is None or batch.y is None:
-        raise ValueError(f"{opened.name} has no {'examples' if batch is None else 'labels'}")
-    if isinstance(batch.y, Coded):
-        return "classification", []
-    values = np.unique(batch.y)
-    if len(values) > FEW or (values != np.floor(values)).any():
-        return "regression", []
-    told = (
-        "The labels are many whole numbers, and were taken for classes; if they are amounts, name regressors (pa1_regressor, ...)."
-    )
-    return "classification", [told] if len(values) > DOUBTFUL else []
 
 
 # ---- how a study is done ---------------------------------------------------------------------------------------------
@@ -278,8 +234,7 @@ class Plan:
                 front, unused = (run.front, 0) if run.apart else (opened.front, opened.unused)
                 result["features"] = run.selection.result(run.learner, front, unused)
         data = about(opened, found, next((run for run, _ in done if not run.apart), done[0][0]))
-        real = done[0][0].learner.task == "regression"
-        decides = "folds" if self.folds else "validation" if self.validation else "rmse" if real else "error"
+        decides = "folds" if self.folds else "validation" if self.validation else runs[0].kind.decides
         return Report(kind, data, [r for _, r in done], None, notes, self.sort or decides)
 
     def once(self, kind: str, opened: Stream, runs: list[Run]) -> tuple[list[dict[str, Any]], Pass]:
@@ -287,20 +242,20 @@ class Plan:
         limit = self.limit
         if self.validation is not None:
             limit, self.rows = splits.training_part(opened, self.validation, limit)
-        able = runs[0].learner.task != "one_class"
+        alone = runs[0].kind.alone
         plain = [run for run in runs if run.front is None]
-        replay = None if self.regret is False or opened.reader.once or not able or not plain else splits.Replay(opened)
+        replay = None if self.regret is False or opened.reader.once or alone or not plain else splits.Replay(opened)
         found = run_pass(replay or opened, runs, limit=limit, strict=kind == "evaluate", watch=self.watch, stop=self.stop)
         results = [run.result() if run.failed is None else {} for run in runs]
         if found.stopped:
-            found.notes.append(f"Interrupted after {plural(found.examples, 'example')}: all figures are of those.")
+            counted = plural(found.examples, runs[0].kind.unit)
+            found.notes.append(f"Interrupted after {counted}: all figures are of those.")
         elif self.regret and replay is None:
-            why = "without labels there is no fixed model to compare with"
-            why = why if not able else "standard input is read only once" if opened.reader.once else OWN
+            why = alone or ("standard input is read only once" if opened.reader.once else OWN)
             found.notes.append(f"Regret was left out: {why}.")
         elif replay is not None and (self.regret or quick(replay, runs)):
             try:
-                self.add_regret(replay, runs, results, limit)
+                self.find_regret(replay, runs, results, limit)
                 if len(plain) < len(runs):
                     found.notes.append(f"Regret was left out for learners with maps of their own: {OWN}.")
             except Stopped:
@@ -309,7 +264,7 @@ class Plan:
             found.notes.append("Regret was left out: so many rows take several long passes. Ask for it (regret=True, --regret).")
         return results, found
 
-    def add_regret(self, replay: Stream, runs: list[Run], results: list[dict[str, Any]], limit: int | None) -> None:
+    def find_regret(self, replay: Stream, runs: list[Run], results: list[dict[str, Any]], limit: int | None) -> None:
         """Find the regret, as long as nobody asks to stop."""
 
         def watch(passes: int, upper: float, lower: float) -> None:
@@ -343,24 +298,25 @@ class Stopped(Exception):
 
 def left_behind(run: Run) -> str:
     """Return why a learner is not in the report."""
-    when = f" after {plural(run.examples, 'example')}" if run.examples else ""
+    when = f" after {plural(run.examples, run.kind.unit)}" if run.examples else ""
     return f"{run.label} could not take this stream{when}: {str(run.failed) or type(run.failed).__name__}"
 
 
 def quick(replay: splits.Replay, runs: Sequence[Run]) -> bool:
     """Return whether the best fixed models are found soon: the rows are in memory, and not too much is to be multiplied."""
-    labels = [run.learner._m.labels for run in runs if run.failed is None]
+    labels = [run.learner.model.labels for run in runs if run.failed is None]
     classes = max(1 if table is None or len(table) < 3 else len(table) for table in labels)
     return replay.held and replay.stored * classes <= SOON
 
 
 def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
     """Return what a report says about the data."""
-    m = run.learner._m
+    m = run.learner.model
     width = run.width if run.apart else m.features.size - m.features.bias
     return {
         **opened.about(),
         "examples": found.examples,
+        **({} if run.kind.unit == "example" else {"unit": run.kind.unit}),
         "features": width - opened.unused,
         "classes": None if m.labels is None else len(m.labels),
         "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
@@ -390,7 +346,7 @@ def add_regret(
     if not going:
         return
     first = going[0][0].learner
-    labels = first._m.labels
+    labels = first.model.labels
     wants = {run.label: want_of(run.learner, norm) for run, _ in going}
     wants = {k: w if radius is None or w.radius is not None else w._replace(radius=radius) for k, w in wants.items()}
     points = [p["examples"] for p in going[0][0].points]
@@ -398,7 +354,7 @@ def add_regret(
     def passes() -> Iterator[tuple[Rows, np.ndarray, np.ndarray | None]]:
         for batch, _ in parts(replay, limit):
             y = suited(batch.y, first)
-            yield batch.data, y if labels is None else signed(splits.codes_of(y, labels), labels), batch.c
+            yield batch.data, y if labels is None else signed(codes_of(y, labels), labels), batch.c
 
     classes = 1 if labels is None else len(labels)
     best = hindsight(passes, wants.values(), classes=classes, points=points, tolerance=tolerance, watch=watch)
@@ -407,9 +363,7 @@ def add_regret(
         why = "labels come late, and the theorem is for labels at once" if run.settings.delay else None
         why = "not all rows are learned from" if run.sampler is not None else why
         why = "the learner was changed where drift was found" if run.settings.on_drift != "none" and run.drifts else why
-        result["regret"] = regret_report(
-            run.learner, best[wants[run.label]], [p["cumulative"] for p in run.points], counts, why=why
-        )
+        result["regret"] = regret_of(run.learner, best[wants[run.label]], [p["cumulative"] for p in run.points], counts, why=why)
 
 
 COUNTS = {"mistakes": "mistakes", "updates": "updates", "squared_hinge": "squared", "squared_tube": "squared"}

@@ -1,36 +1,29 @@
-"""Training and predicting over streams: checkpoints, going on where one stopped, answers as they come."""
+"""Training over a stream: checkpoints, and going on where one stopped."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..core import drafts
 from ..core.batch import Batch
-from ..core.features import Hashed
-from ..core.learner import Learner
 from ..core.model_file import load
-from ..streams.stream import Stream, cut, stream, taken
-from ..tasks.classification import Classifier
+from ..streams.stream import Stream, counting, cut, stream
 from ..transforms.pipeline import Pipeline
-from .naming import made
-from .run import suited
-from .sharing import opening
-from .study import started, with_task
+from ..transforms.spelling import made
+from .by_task import first_learner, suited
+from .opening import Trainable, opening, options_for
 
-Model = Learner | Pipeline
-Watch = Callable[[int, Stream, Model], None]
+Watch = Callable[[int, Stream, Trainable], None]
 
 
 class Trained(NamedTuple):
     """What training made."""
 
-    model: Model
+    model: Trainable
     examples: int  # learned in all, those before a checkpoint included
     finished: bool  # whether the end of the last epoch was reached
     stream: Stream
@@ -69,10 +62,10 @@ def train(
     going_on = resume and path is not None and path.exists()
     if path is not None and not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path}: there is no directory {path.parent}")
-    chosen: Model
+    chosen: Trainable
     if not going_on and model is None:
         opened = stream(source, y, **options)
-        chosen = started(opened)[0]
+        chosen = first_learner(opened)[0]
     else:
         chosen = load(path) if going_on else made(model)
         opened = stream(source, y, **options_for(chosen, options))
@@ -82,29 +75,14 @@ def train(
     return job.run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
 
 
-def options_for(model: Model, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that open a stream for a model: its own features where it has learned some."""
-    if isinstance(model, Pipeline):
-        return {**options, **opening(model)}
-    options = with_task(options, [model])
-    m = model.__dict__.get("_m")
-    if m is not None and isinstance(m.features, Hashed):
-        if options.get("hash_bits") not in (None, m.features.bits):
-            raise ValueError(
-                f"the model folds features into 2^{m.features.bits} places: hash_bits={options['hash_bits']} does not fit it"
-            )
-        return {**options, "hash_bits": m.features.bits}
-    return options
-
-
 class Job:
     """One learner learning from one stream."""
 
-    def __init__(self, model: Model, opened: Stream, path: Path | None, going_on: bool) -> None:
+    def __init__(self, model: Trainable, opened: Stream, path: Path | None, going_on: bool) -> None:
         self.learner = model.learner if isinstance(model, Pipeline) else model
         self.opened = opened
         self.path = path
-        self.model: Model = model
+        self.model: Trainable = model
         if opened.front is not None and not isinstance(model, Pipeline):
             self.model = Pipeline.of(opened.front.fresh(), self.learner)
         self.front = self.model.front if isinstance(self.model, Pipeline) else None
@@ -157,58 +135,23 @@ class Job:
         return Trained(self.model, self._seen(), True, self.opened)
 
     def _seen(self) -> int:
-        return self.learner.n_seen_ if "_m" in self.learner.__dict__ else 0
+        return self.learner.n_seen_ if self.learner.started else 0
 
     def _within(self, batch: Batch, limit: int | None) -> Batch:
         left = batch.data.n if limit is None else max(0, limit - self.at["epoch_examples"])
         return batch if left >= batch.data.n else cut(batch, 0, left)
 
     def _learn(self, batch: Batch) -> None:
-        if batch.c is not None and not batch.c.all():
-            batch = taken(batch, np.flatnonzero(batch.c))
+        batch = counting(batch)
         if batch.data.n == 0:
             return
         learner = self.learner
         bias = bool(getattr(learner, "fit_intercept", False))
-        features = None if "_m" in learner.__dict__ else self.opened.features(batch.data, bias)
-        learner._learn_rows(batch.data, suited(batch.y, learner), batch.c, features)
+        features = None if learner.started else self.opened.features(batch.data, bias)
+        learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features)
 
     def save(self) -> None:
         """Write the model with the position of the stream."""
         self.model.extras["stream"] = dict(self.at)
-        if self.path is not None and "_m" in self.learner.__dict__:
+        if self.path is not None and self.learner.started:
             self.model.save(self.path)
-
-
-# ---- answers ---------------------------------------------------------------------------------------------------------
-class Answers(NamedTuple):
-    """The answers to some rows."""
-
-    ids: Any  # as the source names its rows, or None
-    y: np.ndarray  # labels or numbers
-    scores: np.ndarray  # one column, or one per class in the order of `classes_`
-    truth: Any  # what the source says, or None
-
-
-def answer(source: Any, model: Model, *, reject: float | None = None, **options: Any) -> Iterator[Answers]:
-    """Answer the rows of a stream in order, without learning.
-
-    With `reject`, a second-order learner answers None where it is less sure than that (see `predict` of AROW).
-    """
-    opened = stream(source, **options_for(model, options))
-    front = model.front if isinstance(model, Pipeline) else None
-    learner = model.learner if isinstance(model, Pipeline) else model
-    m = learner._model()
-    if reject is not None and not hasattr(learner, "sure"):
-        raise ValueError(f"reject needs a learner that knows how sure it is, such as arow; this is a {learner.name}")
-    for batch in opened.chunks(front=front, learn=False):
-        f = learner._score_rows(batch.data)
-        if reject is not None:
-            labels = learner.sure(batch.data, reject)
-            yield Answers(batch.ids, labels, learner._outward(m, f), batch.y)
-        elif isinstance(learner, Classifier):
-            assert m.labels is not None
-            yield Answers(batch.ids, m.labels.array()[learner._picked(m, f)], learner._outward(m, f), batch.y)
-        else:
-            said = np.where(f[:, 0] >= 0.0, 1, -1) if learner.task == "one_class" else f[:, 0]
-            yield Answers(batch.ids, said, f[:, 0], batch.y)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from .sample import Chunk
+from .row_sample import Chunk
 
 
 class Memory:

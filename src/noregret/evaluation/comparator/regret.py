@@ -12,36 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.bounds import Comparison, Running, scores
-from ..core.learner import Learner
-from ..core.params import resolve
-from ..parts.losses import CLASSIFICATION, REGRESSION
-from ..parts.projections import L1Ball, L2Ball
-from .comparator import Best, Problem, Watch, best_of_many, losses
-from .sample import KEPT, Passes, Sample, sampled
-from .smooth import REAL
+from ...core.bounds import SIMPLEX, Comparison, Running, scores
+from ...core.learner import Learner
+from ...core.params import resolve
+from ...parts.losses import CLASSIFICATION, REGRESSION
+from ...parts.projections import L1Ball, L2Ball
+from ..kinds import kind_of
+from .row_sample import KEPT, Passes, Sample, sampled
+from .smoothed_losses import REAL
+from .solver import Best, Problem, Watch, best_of_many, losses
 
 SCORE = 20.0  # scores (over the size of y) that the default ball reaches on a typical row
-
-# What a theorem asks for, told where it does not hold.
-CONDITIONS = {
-    "perceptron": "it needs beta = 0, gamma = 1 and a constant step",
-    "averaged_perceptron": "it needs beta = 0, gamma = 1 and a constant step",
-    "voted_perceptron": "it needs beta = 0, gamma = 1 and a constant step",
-    "pa": "it needs a model with margin 1 on every row, and the best one has a loss",
-    "romma": "it needs a model with margin 1 on every row, and the best one has a loss",
-    "aromma": "it needs a model with margin 1 on every row, and the best one has a loss",
-    "arow": "it needs two classes and covariance='full'",
-    "sop": "it needs two classes",
-    "alma": "it needs two classes, a model that separates them, B = sqrt(8)/alpha and C = sqrt(2)",
-    "pa_regressor": "it needs a model within epsilon of every target, and the best one is not",
-    "ogd": (
-        "it needs a region (projection='l2', or 'l1' with regret_norm='l1') with the best model inside, a loss with slopes of at "
-        "most 1, rate 'inv_sqrt' or 'constant', and no l2"
-    ),
-    "mirror_descent": "it needs a loss with slopes of at most 1 and a constant rate",
-    "eg_pm": "it needs two classes, a model with |u|_1 <= U (regret_norm='l1'), slopes of at most 1 and a constant rate",
-}
 
 
 class Want(NamedTuple):
@@ -68,15 +49,12 @@ class Hindsight(NamedTuple):
 
 def loss_of(learner: Learner) -> tuple[str, float]:
     """Return the loss in which a learner's regret is measured, and its epsilon: its own, or that of its family's theorems."""
-    real = learner.task == "regression"
-    usual = "hinge" if not real else "epsilon_insensitive" if "epsilon" in learner.defaults else "square"
-    loss = getattr(learner, "loss", usual)
+    kind = kind_of(learner)
+    loss = getattr(learner, "loss", kind.tube if kind.tube and "epsilon" in learner.defaults else kind.loss)
     if not isinstance(loss, str):
-        named = {kind: name for name, kind in {**CLASSIFICATION, **REGRESSION}.items()}
-        loss, part = named.get(type(loss), "square" if real else "hinge"), loss
-        return loss, float(getattr(part, "epsilon", 0.0))
-    if loss == "square" and not real:
-        loss = "squared_hinge"  # the same on scores within [-1, 1], where learners with this loss keep theirs
+        named = {part: name for name, part in {**CLASSIFICATION, **REGRESSION}.items()}
+        return named.get(type(loss), kind.loss), float(getattr(loss, "epsilon", 0.0))
+    loss = kind.read_as.get(loss, loss)
     return loss, float(learner.epsilon) if "epsilon" in loss else 0.0
 
 
@@ -192,16 +170,15 @@ def why_not(learner: Learner, hindsight: Hindsight) -> str | None:
         return "the theorem is about the last weights, not their average"
     if given.get("cost") is not None:
         return "the theorem is for equal costs"
-    if learner.name in ("eg", "eg_regressor") or type(given.get("projection")).__name__ == "Simplex":
-        return "the theorem compares with weights on the simplex, and the best model of a ball is not there"
-    if learner.name == "winnow":
-        return "the theorem compares with a disjunction of features"
+    against = SIMPLEX if type(given.get("projection")).__name__ == "Simplex" else learner.bound.against
+    if against:
+        return f"the theorem compares with {against}"
     if given.get("projection") in ("simplex", "box") or type(given.get("projection")).__name__ in ("Box", "HalfSpace"):
         return "the theorem compares with models of the learner's own region, and the best model of a ball need not be there"
     return None
 
 
-def report(
+def regret_of(
     learner: Learner,
     hindsight: Hindsight,
     cumulative: Sequence[float],
@@ -227,9 +204,7 @@ def report(
     if why is None:
         params = resolve(learner.Params, learner.get_params(), best.u.shape[1])
         bounds = [_finite(learner.bound.value(t, params)) for t in comparisons]
-        if bounds[-1] is None:
-            general = CONDITIONS.get(learner.name.removesuffix("_regressor"), "its conditions do not hold on this stream")
-            why = CONDITIONS.get(learner.name, general)
+        why = learner.bound.requires if bounds[-1] is None else None
     return {
         "loss": loss_of(learner)[0],
         "cumulative": float(cumulative[-1]),
@@ -260,7 +235,7 @@ def report(
     }
 
 
-def pool_report(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def regret_of_pool(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the regret of a pool against the best of its learners, in the same keys; each point has a "standing"."""
     points = [p for p in points if p["standing"] is not None]  # nothing is learned before the first of late labels
     examples = [p["examples"] for p in points]

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core import engine
-from ..core.batch import Batch
-from ..core.inputs import Rows
-from ..core.labels import Coded
-from ..streams.stream import Stream, cut, taken
+from ...core import engine
+from ...core.batch import Batch
+from ...core.inputs import Rows
+from ...core.labels import Coded
+from ...streams.stream import Stream, counting, cut
 from .run import Run
 
 RATIO = 1.2  # between neighbouring points of a curve
@@ -48,11 +48,6 @@ def parts(stream: Stream, limit: int | None = None) -> Iterator[tuple[Batch, boo
             a = b
 
 
-def counting(batch: Batch) -> Batch:
-    """Return the rows that count: those of weight 0 are no examples."""
-    return batch if batch.c is None or batch.c.all() else taken(batch, np.flatnonzero(batch.c))
-
-
 class Pass:
     """What a pass over a stream found out about it."""
 
@@ -61,11 +56,6 @@ class Pass:
         self.reading = 0.0  # seconds the learners waited for rows, except where the reader was compiled or loaded
         self.stopped = False  # before the end, because someone asked for it
         self.notes: list[str] = []
-
-
-def kernels() -> int:
-    """Return how many kernels are ready: compiled here, or loaded from the cache."""
-    return sum(len(d.overloads) for d in engine._compiled)
 
 
 def run_pass(
@@ -82,9 +72,9 @@ def run_pass(
     source = parts(stream, limit)
     with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         while True:
-            start, before = perf_counter(), kernels()
+            start, before = perf_counter(), engine.ready()
             batch, at_point = next(source, (None, False))
-            found.reading += perf_counter() - start if kernels() == before else 0.0
+            found.reading += perf_counter() - start if engine.ready() == before else 0.0
             if batch is None:
                 break
             if found.examples == 0:

@@ -8,16 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.batch import Batch
-from ..core.inputs import Rows
-from ..core.labels import Coded, Labels
-from ..streams.stream import Stream, cut, known_options, stream
-from ..text import amount, plural
-from .comparator import Problem, Watch, best_of_many, refuse
-from .passes import counting
-from .sample import KEPT, Chunk, Sample
-from .smooth import REAL
-from .splits import codes_of
+from ...core.batch import Batch
+from ...core.inputs import Rows
+from ...core.labels import Coded, Labels, codes_of
+from ...streams.stream import Stream, counting, cut, known_options, stream
+from ...text import amount, plural
+from .row_sample import KEPT, Chunk, Sample
+from .smoothed_losses import REAL
+from .solver import Problem, Watch, best_of_many, refuse
 
 
 class Solution(NamedTuple):

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..text import amount, duration, encodable, meant, percent, plural, printable, shortened, size, table
+from ...text import amount, duration, encodable, meant, percent, plural, printable, shortened, size, table
+from ..kinds import all_columns, along, every
 
 if TYPE_CHECKING:
     from .report import Report
@@ -30,16 +31,8 @@ FIGURES = (
     "examples",
     "queries",
 )
-SCORES = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "f1_macro", "kappa", "mcc", "auc", "r2")
 REST = ("holdout", "validation", "folds")  # errors, or losses, on rows that were not learned from
-ERRORS = ("mae", "rmse", "bias", "log_loss", "outlier_rate")
-LOSSES = (
-    "hinge", "squared_hinge", "log", "exponential", "perceptron", "square", "absolute", "epsilon_insensitive",
-    "squared_epsilon_insensitive", "outside",
-)  # fmt: skip
-KNOWN = (*FIGURES, *REST, "loss", "regret", "bound", "label", *SCORES, *ERRORS, *LOSSES)
-LARGER_IS_BETTER = (*SCORES, "examples", "examples_per_second")
-MAIN_LOSSES = ("hinge", "log", "square", "absolute")
+COMMON = (*FIGURES, *REST, "loss", "regret", "bound", "label")  # that learners of every kind may have
 RUNAWAY = 30.0  # a curve that ends so many times above the middle one does not set the scale
 SHOWN_MISTAKES = 8  # classes of the largest confusion matrix that is printed
 
@@ -58,7 +51,7 @@ def main_loss(learners: Sequence[Learner]) -> str | None:
     """Return the loss that all learners have and most of them are measured in."""
     shared = [name for name in learners[0]["losses"] if all(name in learner["losses"] for learner in learners)]
     own = Counter(learner["regret"]["loss"] for learner in learners if learner["regret"])
-    order = [*(name for name, _ in own.most_common()), *MAIN_LOSSES, *shared]
+    order = [*(name for name, _ in own.most_common()), *every("main"), *shared]
     return next((name for name in order if name in shared), None)
 
 
@@ -81,14 +74,15 @@ def figure(learner: Learner, name: str, loss: str | None) -> float | None:
 
 def known_figure(sort: str) -> None:
     """Refuse a figure that no report has."""
-    if sort not in KNOWN:
-        raise ValueError(f"cannot sort by {sort!r}. {meant(sort, KNOWN)}The figures are {', '.join(KNOWN)}")
+    known = (*COMMON, *every("scores"), *every("errors"), *every("losses"))
+    if sort not in known:
+        raise ValueError(f"cannot sort by {sort!r}. {meant(sort, known)}The figures are {', '.join(known)}")
 
 
 def ordered(learners: Sequence[Learner], sort: str) -> list[Learner]:
     """Return the learners, best first by the figure `sort`; those without it stand last."""
     loss = main_loss(learners)
-    known = [*FIGURES, *REST, "loss", "regret", "bound", "label"]
+    known = list(COMMON)
     known += sorted({name for learner in learners for name in (*learner["metrics"], *learner["losses"])} - set(known))
     if sort not in known:
         raise ValueError(f"cannot sort by {sort!r}: the figures of this report are {', '.join(known)}")
@@ -96,7 +90,7 @@ def ordered(learners: Sequence[Learner], sort: str) -> list[Learner]:
         return sorted(learners, key=lambda learner: learner["label"])
     if sort == "error" and all(figure(learner, sort, loss) is None for learner in learners):
         sort = "loss"
-    sign = -1.0 if sort in LARGER_IS_BETTER else 1.0
+    sign = -1.0 if sort in (*every("scores"), "examples", "examples_per_second") else 1.0
 
     def key(learner: Learner) -> float:
         value = figure(learner, sort, loss)
@@ -131,9 +125,7 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         *(rest(name, head) for name, head in zip(REST, ("hold-out", "validation", "folds"), strict=True)),
         Column("loss", f"{loss} loss", value("loss"), lambda learner: with_spread(learner, "loss", amount, value("loss")), 7),
         Column("p_value", "p", p_value, lambda learner: amount(p_value(learner), 2), 8),
-        plain("auc", "AUC", 5),
-        plain("rmse", "RMSE", 6),
-        plain("r2", "R2", 6),
+        *(plain(*shown) for shown in all_columns()),
         plain("queries", "labels asked", 8),
         plain("updates", "updates", 2),
         plain("nonzeros", "nonzeros", 8 if frontier(learners) else 1),
@@ -175,9 +167,8 @@ def words(name: str) -> str:
 
 def source(data: dict[str, Any]) -> str:
     """Return what the data is, in one line."""
-    parts = [
-        plural(data[key], noun) for key, noun in (("examples", "example"), ("features", "feature")) if data.get(key) is not None
-    ]
+    counted = (("examples", data.get("unit", "example")), ("features", "feature"))
+    parts = [plural(data[key], noun) for key, noun in counted if data.get(key) is not None]
     classes = data.get("classes")
     if classes is not None:
         parts.append(plural(len(classes) if isinstance(classes, list) else classes, "class"))
@@ -288,10 +279,10 @@ class Measure(NamedTuple):
 def measures(learners: Sequence[Learner]) -> list[Measure]:
     """Return the columns of the learning curves that can be drawn, the error first."""
     found = {k: None for row in learners for k, v in row["curve"].items() if k != "examples" and any(x is not None for x in v)}
-    order = ("error", "window_error", "faded_error", "loss", "window_loss", "faded_loss")
+    order = along(every("curves"))
     named = {
         f"{how}_{what}": f"{what} {said}"
-        for what in ("error", "loss")
+        for what in every("curves")
         for how, said in (("window", "in a window"), ("faded", "fading"))
     }
     named["nonzeros"] = "non-zero weights"
@@ -373,10 +364,11 @@ def text(report: Report, sort: str, width: int | None, encoding: str | None) -> 
     width = max(40, width or shutil.get_terminal_size((100, 24)).columns)
     encoding = encoding or getattr(sys.stdout, "encoding", None) or "utf-8"
     rows = ordered(report.learners, sort)
-    body = [one(rows[0], width)] if report.kind == "evaluate" else [many(rows, width)]
-    if report.kind != "evaluate" and (chosen := winner(report, rows)).get("features"):
+    body = [one(rows[0], width)] if report.form.alone else [many(rows, width)]
+    if not report.form.alone and (chosen := winner(report, rows)).get("features"):
         body += ["", table(*feature_rows(chosen))] if chosen["features"]["top"] else []
     used = [feature_words(row) for row in rows if row.get("features")]
+    used += report.form.lines(report, rows)
     told = [*verdict(report, rows), *drift_words(report, rows), *used, *skipped_words(report.data), *report.notes]
     wrapped = [filled(printable(line), width) for line in told]
     head = filled(printable(source(report.data)), width)
@@ -409,7 +401,8 @@ def many(rows: Sequence[Learner], width: int) -> str:
 def one(learner: Learner, width: int) -> str:
     """Return the figures of one learner, one a line, and its confusion matrix when it is small."""
     found = [("learner", shortened(printable(learner["label"]), max(8, width - 20)))]
-    found += [(c.head, c.shown(learner)) for c in columns([learner]) if c.name not in ("loss", "auc", "rmse", "r2")]
+    told_below = ("loss", *(shown.name for shown in all_columns()))
+    found += [(c.head, c.shown(learner)) for c in columns([learner]) if c.name not in told_below]
     found += [(f"{words(name)} loss", amount(value)) for name, value in learner["losses"].items()]
     metrics = learner["metrics"].items()
     found += [(words(name), amount(value)) for name, value in metrics if not (name == "log_loss" and "log" in learner["losses"])]

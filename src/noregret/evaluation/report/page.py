@@ -15,8 +15,8 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__
-from ..text import amount, percent, plural, size
+from ... import __version__
+from ...text import amount, percent, plural, size
 from . import palette, summary
 from .summary import Learner, words
 
@@ -43,6 +43,7 @@ def page(report: Report) -> str:
         features(rows, chosen),
         curves(report, rows),
         confusion(rows),
+        *report.form.sections(report, rows),
         settings(rows),
         remarks(report),
     )
@@ -110,7 +111,7 @@ def rounded(value: Any) -> Any:
 def title(report: Report) -> str:
     """Return the title of the page."""
     name = report.data.get("name") or "data"
-    return f"{report.learners[0]['label']} on {name}" if report.kind == "evaluate" else f"noregret {report.kind}: {name}"
+    return f"{report.learners[0]['label']} on {name}" if report.form.alone else f"noregret {report.kind}: {name}"
 
 
 def section(name: str, heading: str, *parts: str) -> str:
@@ -126,9 +127,9 @@ def header(report: Report, chosen: Learner) -> str:
         figure = f"{words(loss)} loss {amount(chosen['losses'][loss])}"
     regretted = f"regret {amount(chosen['regret']['average'], 2)} an example" if chosen["regret"] else ""
     verdict = ", ".join(part for part in (figure, regretted) if part)
-    best = "" if report.kind == "evaluate" else "First: " if report.winner is None else "Best: "
+    best = "" if report.form.alone else "First: " if report.winner is None else "Best: "
     told = f'<p class="verdict">{best}<strong>{escape(chosen["label"])}</strong>, {escape(verdict)}.</p>' if verdict else ""
-    count = "" if report.kind == "evaluate" else f" {plural(len(report.learners), 'learner')}, each predicting before it learns."
+    count = "" if report.form.alone else f" {plural(len(report.learners), 'learner')}, each predicting before it learns."
     data = f'<p class="quiet">{escape(summary.source(report.data))}.{count}</p>'
     return f"<header><h1>{escape(title(report))}</h1>\n{data}\n{told}</header>"
 

@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.bounds import matrix, scores
+from ...core.bounds import matrix, scores
 from .curvature import add_curvature, add_slopes
+from .quadratic_models import Memory, length, shorter
 from .regularizers import L1, L2, Cuts, Penalty, Regularizer
-from .sample import KEPT, Chunk, Passes, Sample, sampled
-from .smooth import KINKED, MANY, ONE, REAL, STEEP
-from .steps import Memory, length, shorter
+from .row_sample import KEPT, Chunk, Passes, Sample, sampled
+from .smoothed_losses import KINKED, MANY, ONE, REAL, STEEP
 
 Watch = Callable[[int, float, float], None]  # passes so far, upper, lower
 

@@ -12,24 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batch import Batch
-from ..core.expansion import Expansion
-from ..core.features import Features
-from ..core.labels import Coded, Labels
-from ..core.learner import Learner, Progress
-from ..core.model import Model
-from ..core.rounds import SEEN, TIE
-from ..core.votes import Voted
-from ..streams.stream import Stream, cut
-from ..tasks.classification import answers, halves
-from ..tasks.sampling import SelectiveSampler
-from ..transforms.front import Front
-from .drift import detector
-from .figures import ClassFigures, RealFigures
-from .naming import spelled
-from .novelty import NoveltyFigures, marks
-from .regret import loss_of, pool_report
-from .selection import Selection
+from ...core.batch import Batch
+from ...core.expansion import Expansion
+from ...core.features import Features
+from ...core.labels import Coded, Labels
+from ...core.learner import Learner, Progress
+from ...core.model import Model
+from ...core.rounds import SEEN, TIE
+from ...core.votes import Voted
+from ...streams.stream import Stream, cut
+from ...tasks.classification import halves
+from ...tasks.sampling import SelectiveSampler
+from ...training.by_task import suited
+from ...transforms.front import Front
+from ...transforms.spelling import spelled
+from ..comparator.regret import loss_of, regret_of_pool
+from ..kinds import along, kind_of
+from ..measures.drift import detector
+from ..measures.features_in_use import Selection
 
 ACTIONS = ("none", "reset", "reset-rate")
 UPWARD = {"adwin": {"side": "up"}}  # that the loss falls is learning, not drift
@@ -80,14 +80,8 @@ class Run:
         self.label = label
         self.settings = settings
         self.loss, epsilon = loss_of(learner)
-        watch = (settings.window, settings.fading)
-        self.figures: Any
-        if learner.task == "classification":
-            self.figures = ClassFigures(*watch, loss=self.loss)
-        elif learner.task == "regression":
-            self.figures = RealFigures(*watch, epsilon=epsilon, loss=self.loss)
-        else:
-            self.figures = NoveltyFigures(*watch)
+        self.kind = kind_of(learner)
+        self.figures = self.kind.figures(self.loss, epsilon, settings.window, settings.fading)
         self.detector = detector(settings.drift, **UPWARD.get(settings.drift, {})) if settings.drift else None
         self.drifts: list[int] = []
         self.examples = 0
@@ -108,8 +102,7 @@ class Run:
     def again(self) -> Run:
         """Return one that begins anew."""
         new = Run(self.learner.clone(), self.label, self.settings, None if self.front is None else self.front.fresh())
-        if self.learner.task != "one_class":
-            new.figures.drawn = self.figures.drawn
+        new.figures.drawn = self.figures.drawn
         return new
 
     @property
@@ -155,7 +148,8 @@ class Run:
     def _take_until_drift(self, batch: Batch, stream: Stream) -> Batch:
         """Take rows up to where the learner is changed because of drift; return the rest."""
         n, acts = batch.data.n, self.settings.on_drift != "none"
-        before = copy.deepcopy((self.learner.__dict__.get("_m"), self.detector, self.figures, self.cumulative)) if acts else None
+        model = self.learner.model if self.learner.started else None
+        before = copy.deepcopy((model, self.detector, self.figures, self.cumulative)) if acts else None
         done = self._learn(batch, stream)
         wrong = self._note(done, batch.c)
         hits = self.detector.add(wrong) if self.detector is not None else np.empty(0, np.int64)
@@ -166,9 +160,7 @@ class Run:
             return cut(batch, n, n)
         k = int(hits[0]) + 1  # the rest has yet to meet the changed learner
         model, self.detector, self.figures, self.cumulative = before
-        self.learner.__dict__.pop("_m", None)
-        if model is not None:
-            self.learner._m = model
+        self.learner.restore(model)
         first = cut(batch, 0, k)
         assert self.detector is not None
         wrong = self._note(self._learn(first, stream), first.c)
@@ -176,21 +168,25 @@ class Run:
         self.detector.add(wrong)
         self.drifts.append(self.examples + k - 1)
         self.examples += k
-        m = self.learner._m
+        m = self.learner.model
         m.forget() if self.settings.on_drift == "reset" else m.restart()
         return cut(batch, k, n)
 
     def _learn(self, batch: Batch, stream: Stream) -> list[Progress]:
         learner, rows = self.learner, batch.data
-        features = None if "_m" in learner.__dict__ else self._features(stream, batch)
+        features = None if learner.started else self._features(stream, batch)
         start = thread_time()
-        done = learner._learn_rows(rows, batch.y, batch.c, features)
+        done = learner.learn_rows(rows, batch.y, batch.c, features)
         self.seconds += thread_time() - start
-        return done if learner.task != "one_class" else judged(done, batch.y)
+        return judged(done, batch.y) if self.kind.judged else done
 
     def _features(self, stream: Stream, batch: Batch) -> Features:
         bias = bool(getattr(self.learner, "fit_intercept", False))
         return self.front.features(bias) if self.front is not None and self.apart else stream.features(batch.data, bias)
+
+    def _model(self, row: Batch, stream: Stream) -> Model:
+        """Return the model that answers a row, a new one before anything is learned."""
+        return self.learner.model_for(row.data, None if self.learner.started else self._features(stream, row))
 
     def _note(self, done: list[Progress], c: np.ndarray | None) -> np.ndarray:
         """Add what was answered to the figures; return what the detector watches."""
@@ -198,14 +194,8 @@ class Run:
         for piece in done:
             b = a + len(piece.f)
             weights = None if c is None else c[a:b]
-            if self.learner.task == "classification":
-                said, seen = answers(piece)
-                self.figures.positive = piece.positive
-                told = self.figures.add(piece.y, said, piece.f, weights, seen)
-                watched.append(told.wrong)
-            else:
-                told = self.figures.add(piece.y, piece.f[:, 0], weights)
-                watched.append(told.loss)
+            told = self.figures.take(piece, weights)
+            watched.append(told.cost)
             paid = told.loss if weights is None else weights * told.loss
             self.cumulative += paid.sum(), (paid * told.loss).sum()
             a = b
@@ -223,7 +213,7 @@ class Run:
 
     def _tasks(self) -> list[dict[str, Any]]:
         """Return what a report says of each task, in order of first appearance."""
-        cost, used = "error" if self.learner.task == "classification" else "loss", self.learner.nonzeros_
+        cost, used = self.kind.cost, self.learner.nonzeros_
         return [
             {"task": task, "examples": int(n), cost: float(paid / weight) if weight else None, "nonzeros": used.get(task, 0)}
             for task, (n, weight, paid) in self.by_task.items()
@@ -243,7 +233,7 @@ class Run:
     def _answer_and_keep(self, row: Batch, stream: Stream) -> None:
         """Answer a row; answers are noted many at a time, until one differs in what was known."""
         piece = self._answer(row, stream)
-        if self.answered and self.learner.task == "classification" and not alike(self.answered[-1][0], piece):
+        if self.answered and self.labels is not None and not alike(self.answered[-1][0], piece):
             self._note_answered()
         self.answered.append((piece, row.c, row.data.tasks))
 
@@ -252,8 +242,7 @@ class Run:
         assert self.sampler is not None
         before, start = self.seconds, thread_time()
         self._answer_and_keep(row, stream)
-        m = self.learner.__dict__.get("_m") or self.learner._start(row.data, self._features(stream, row))
-        if self.sampler.asks(m, row.data):
+        if self.sampler.asks(self._model(row, stream), row.data):
             self._learn(row, stream)
         self.seconds = before + thread_time() - start  # deciding is part of the work
         self.examples += 1
@@ -276,8 +265,8 @@ class Run:
     def _answer(self, row: Batch, stream: Stream) -> Progress:
         """Answer one row without learning, in codes of the learner's labels; those it has not met yet come after them."""
         learner, given = self.learner, row.y
-        m: Model = learner.__dict__.get("_m") or learner._start(row.data, self._features(stream, row))
-        f = m.score(learner._place(m, row.data, grow=False))
+        m = self._model(row, stream)
+        f = learner.scores_by(m, row.data)
         if m.labels is None:
             return Progress(f, given)  # type: ignore[arg-type]
         if self.labels is None:
@@ -302,8 +291,7 @@ class Run:
     def mark(self) -> None:
         """Note a point of the curves."""
         nonzeros, vectors, _ = sizes(self.learner)
-        m = self.learner.__dict__.get("_m")
-        if self.selection is not None and m is not None:
+        if self.selection is not None and self.learner.started:
             self.selection.mark(self.learner, self.examples)
         now = self.figures.now()
         self.points.append(
@@ -312,8 +300,8 @@ class Run:
                 **now,
                 "nonzeros": nonzeros,
                 "support_vectors": vectors,
-                "mistakes": getattr(self.figures, "mistakes", None),
-                "updates": 0 if m is None else self.learner.n_updates_,
+                "mistakes": self.figures.mistakes,
+                "updates": self.learner.n_updates_ if self.learner.started else 0,
                 "cumulative": float(self.cumulative[0]),
                 "squared": float(self.cumulative[1]),
                 "standing": self.learner.standing() if self.is_pool else None,
@@ -328,27 +316,16 @@ class Run:
     @property
     def is_pool(self) -> bool:
         """Whether the learner is made of learners."""
-        return hasattr(self.learner, "standing") and "_m" in self.learner.__dict__
+        return hasattr(self.learner, "standing") and self.learner.started
 
     def result(self) -> dict[str, Any]:
         """Return the object of this learner in a report."""
         nonzeros, vectors, size = sizes(self.learner)
-        m = self.learner.__dict__.get("_m")
-        table = self.labels or (None if m is None else m.labels)
+        table = self.labels or (self.learner.model.labels if self.learner.started else None)
         values = None if table is None else table.values
         found = self.figures.to_dict(values)
         curve = {k: [p[k] for p in self.points] for k in self.points[0]} if self.points else {}
-        kept = (
-            "examples",
-            "error",
-            "loss",
-            "window_error",
-            "window_loss",
-            "faded_error",
-            "faded_loss",
-            "nonzeros",
-            "support_vectors",
-        )
+        kept = {"examples", *along(self.kind.curves), "nonzeros", "support_vectors"}
         return {
             "model": self.learner.name,
             "label": self.label,
@@ -357,17 +334,17 @@ class Run:
             "mistakes": None,
             "error": None,
             **found,
-            "updates": 0 if m is None else self.learner.n_updates_,
+            "updates": self.learner.n_updates_ if self.learner.started else 0,
             "nonzeros": nonzeros,
             "support_vectors": vectors,
             "bytes": size + (0 if self.front is None else self.front.nbytes),
             "seconds": self.seconds,
             "examples_per_second": self.examples / self.seconds if self.seconds else None,
-            "curve_loss": getattr(self.figures, "drawn", self.loss),
+            "curve_loss": self.figures.drawn,
             "curve": {k: v for k, v in curve.items() if k in kept and any(x is not None for x in v)},
             "drifts": self.drifts,
-            "regret": pool_report(self.learner, self.points) if self.is_pool else None,
-            **({"tasks": self._tasks()} if self.learner.tasked and m is not None else {}),
+            "regret": regret_of_pool(self.learner, self.points) if self.is_pool else None,
+            **({"tasks": self._tasks()} if self.learner.tasked and self.learner.started else {}),
             **({} if self.sampler is None else {"queries": self.sampler.n_queries_}),
             **({"pool": self.learner.report()["learners"]} if self.is_pool else {}),
         }
@@ -386,27 +363,12 @@ def judged(done: list[Progress], y: Any) -> list[Progress]:
     return [piece._replace(y=part) for piece, part in zip(done, labels, strict=True)]  # type: ignore[arg-type]
 
 
-def suited(y: Any, learner: Learner) -> Any:
-    """Return labels as this learner takes them: whole numbers as such for a classifier, numbers for a regressor."""
-    if learner.task == "one_class":
-        return None if y is None else marks(y, learner.name)
-    if y is None:
-        raise ValueError("the source has no labels: name their column (target, --target), or use predict")
-    if learner.task != "classification":
-        if isinstance(y, Coded):
-            raise ValueError(f"{learner.name} needs numbers for targets, and these are names such as {y.values[0]!r}")
-        return y
-    if isinstance(y, np.ndarray) and y.dtype.kind == "f" and (y == np.floor(y)).all():
-        return y.astype(np.int64)
-    return y
-
-
 def draw_alike(runs: Sequence[Run]) -> None:
     """Let the curves of learners that minimise different losses follow one that all have: that of most of them, where it is."""
     own = Counter(run.loss for run in runs)
-    if len(own) < 2 or runs[0].learner.task == "one_class":
-        return
     shared = runs[0].figures.LOSSES
+    if len(own) < 2 or not shared:
+        return
     drawn = next((name for name, _ in own.most_common() if name in shared), shared[0])
     for run in runs:
         run.figures.drawn = drawn
@@ -414,8 +376,8 @@ def draw_alike(runs: Sequence[Run]) -> None:
 
 def sizes(learner: Learner) -> tuple[int | None, int | None, int]:
     """Return the non-zero weights, the rows kept, and the bytes of the state."""
-    m = learner.__dict__.get("_m")
-    if m is None:
+    if not learner.started:
         return 0, None, 0
+    m = learner.model
     kept = int(m.state[0].size[0]) if isinstance(getattr(m, "state", [None])[0], (Voted, Expansion)) else None
     return None if kept is not None else m.nonzeros(), kept, sum(a.nbytes for a in m.arrays().values())

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .figures import ClassFigures, Recent, Told, ratio, total
+from .figures import NOTHING, ClassFigures, Recent, Told, ratio, total
 
-MARKS = {-1, 0, 1}
+if TYPE_CHECKING:
+    from ...core.learner import Progress
 
 
 class NoveltyFigures:
     """What a learner of the normal costs: its loss `outside`, max(0, -f), and how often it answers that a row is an outlier.
 
-    Labels are 1 for a normal row and -1 or 0 for an outlier; all rows have one, or none has.
+    Labels are 1 for a normal row and -1 or 0 for an outlier; all rows have one, or none has. `loss` is what the learner calls its
+    own.
     """
 
-    def __init__(self, window: int | None = None, fading: float | None = None) -> None:
+    LOSSES: tuple[str, ...] = ()  # curves have one to follow
+
+    def __init__(self, window: int | None = None, fading: float | None = None, loss: str = "outside") -> None:
+        self.loss = self.drawn = loss
         self.answers = ClassFigures()
         self.examples, self.weight = 0, 0.0
         self.outside = self.outliers = 0.0
@@ -38,7 +43,7 @@ class NoveltyFigures:
     def add(self, y: np.ndarray | None, f: np.ndarray, c: np.ndarray | None = None) -> Told:
         """Take more rows: labels or None, the scores from before each update, the weights; return what each cost."""
         if not len(f):
-            return Told(np.zeros(0), np.zeros(0))
+            return NOTHING
         loss, far = np.maximum(0.0, -f), f < 0.0
         wrong = far.astype(np.float64)
         if y is not None:
@@ -50,7 +55,22 @@ class NoveltyFigures:
         self.outside += total(loss, c)
         self.outliers += total(far.astype(np.float64), c)
         self.recent.add(c, wrong, loss)
-        return Told(wrong, loss)
+        return Told(wrong, loss, loss)
+
+    def take(self, piece: Progress, c: np.ndarray | None) -> Told:
+        """Take what a learner did with consecutive rows, and their weights; return what each row cost."""
+        return self.add(piece.y, piece.f[:, 0], c)
+
+    def __iadd__(self, later: NoveltyFigures) -> Self:
+        """Take the figures of the rows that came after."""
+        self.answers += later.answers
+        self.recent += later.recent
+        self.examples += later.examples
+        self.weight += later.weight
+        self.outside += later.outside
+        self.outliers += later.outliers
+        self.values |= later.values
+        return self
 
     def now(self) -> dict[str, float | None]:
         """Return the values of curves after the last row: cumulative, of the window, faded."""
@@ -72,13 +92,3 @@ class NoveltyFigures:
         rest = self.answers.to_dict([0 if 0 in self.values else -1, 1])
         metrics = {k: v for k, v in rest["metrics"].items() if k not in ("log_loss", "f1_macro")}
         return {**rest, **found, "metrics": metrics | said}
-
-
-def marks(y: Any, name: str) -> np.ndarray:
-    """Return the labels of a one-class learner; refuse those that do not say which rows are normal."""
-    values = y.values if hasattr(y, "codes") else np.unique(y).tolist()
-    if strange := [v for v in values if v not in MARKS]:
-        raise ValueError(
-            f"{name} learns what is normal: labels are 1 for a normal row and -1 or 0 for an outlier, found {strange[0]!r}"
-        )
-    return (y.array() if hasattr(y, "codes") else y).astype(np.int64)

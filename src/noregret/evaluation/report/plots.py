@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..text import amount
+from ...text import amount
 from . import summary
 from .palette import DASHES, LIGHT, LIGHT_PAPER
 from .summary import Learner, words
@@ -22,12 +22,11 @@ SIDE_LEGEND = 5  # more names than this stand beside the plot
 def draw(report: Report, what: str | None, form: str, *, learner: str | None = None) -> bytes:
     """Return one plot as the bytes of a PNG or SVG file."""
     rows = summary.ordered(report.learners, report.sort)
-    able = kinds(rows)
+    able = {**kinds(rows), **report.form.drawings(rows)}
     if not able:
         raise ValueError("this report has no curves, no regret and no setting that varies: there is nothing to plot")
     if what is None:
-        first = ("frontier", "sweep") if report.kind == "sweep" else ()
-        what = next((k for k in first if k in able), next(iter(able)))
+        what = next((k for k in report.form.plots if k in able), next(iter(able)))
     if what not in able:
         raise ValueError(f"cannot plot {what!r}: this report has {', '.join(able)}")
     figure = new_figure()

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core import engine
-from ..core.words import strict
+from ...core import engine
+from ...core.words import strict
 
 DRIFT, WARNING = 1, 2  # marks
 ROWS = 48  # of buckets: 2^48 examples

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batch import Batch
-from ..core.features import Features
-from ..core.inputs import Rows
-from ..core.labels import Coded, Labels
-from ..core.learner import Learner
-from ..core.rounds import SEEN
-from ..streams.stream import Stream, cut, taken
-from ..tasks.classification import Classifier
-from ..transforms.front import Front
-from .figures import ClassFigures, RealFigures
-from .novelty import NoveltyFigures
-from .passes import Pass, Watch, counting, held, run_pass
-from .regret import loss_of
-from .run import Run, suited
+from ...core.batch import Batch
+from ...core.features import Features
+from ...core.inputs import Rows
+from ...core.labels import Coded, Labels, codes_of
+from ...core.learner import Learner, Progress
+from ...core.rounds import SEEN
+from ...streams.stream import Stream, counting, cut, taken
+from ...tasks.classification import picked
+from ...training.by_task import suited
+from ...transforms.front import Front
+from ..comparator.regret import loss_of
+from ..kinds import kind_of
+from .passes import Pass, Watch, held, run_pass
+from .run import Run
 
 KEPT = 1 << 28  # bytes of rows that are kept for a second pass instead of being read again
 CHUNK = 1 << 14  # rows of a chunk made in memory
@@ -170,12 +170,9 @@ class Answered:
     def __init__(self, learner: Learner, front: Front | None = None) -> None:
         self.learner = learner
         self.front = front
-        self.figures: Any
-        if learner.task == "regression":
-            self.figures = RealFigures(epsilon=loss_of(learner)[1])
-        else:
-            self.figures = ClassFigures() if learner.task == "classification" else NoveltyFigures()
-        self.table = Labels() if learner._m.labels is None else copy.deepcopy(learner._m.labels)
+        kind = kind_of(learner)
+        self.figures: Any = kind.figures(kind.loss, loss_of(learner)[1], None, None)
+        self.table = Labels() if learner.model.labels is None else copy.deepcopy(learner.model.labels)
         self.table.declared = False
 
     def add(self, batch: Batch) -> None:
@@ -188,17 +185,15 @@ class Answered:
 
     def _add(self, batch: Batch) -> None:
         """Answer rows as the learner takes them."""
-        learner, table = self.learner, self.table
+        learner, m, table = self.learner, self.learner.model, self.table
         y = suited(batch.y, learner)
-        f = Learner._score_rows(learner, batch.data)  # a task that was never learned is answered too, as at its first row
-        if not isinstance(learner, Classifier):
-            self.figures.add(y, f[:, 0], batch.c)
+        f = learner.scores_by(m, batch.data)  # a task that was never learned is answered too, as at its first row
+        if m.labels is None:
+            self.figures.take(Progress(f, y), batch.c)
             return
         table.extend(table.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
         codes = codes_of(y, table)
-        m = learner._m
-        assert m.labels is not None
-        said = learner._picked(m, f)
+        said = picked(m, f)
         known = len(m.labels)
         if m.many and len(table) > known:
             f = np.hstack([f, np.zeros((len(f), len(table) - known))])
@@ -226,18 +221,6 @@ def scored(
         if seen == last:
             break
     return [one.result() for one in answered]
-
-
-def codes_of(y: Any, labels: Labels) -> np.ndarray:
-    """Return labels as the codes of a table that has them all."""
-    if isinstance(y, Coded):
-        return np.array([labels.index.get(v, -1) for v in y.values], np.int64)[y.codes]
-    if len(labels) == 2:  # the common case, without sorting
-        second = y == labels.values[1]
-        if np.ndim(second) and (second | (y == labels.values[0])).all():
-            return second.astype(np.int64)
-    values, inverse = np.unique(y, return_inverse=True)
-    return np.array([labels.index.get(v, -1) for v in values.tolist()], np.int64)[inverse]
 
 
 def training_part(opened: Stream, share: float, limit: int | None) -> tuple[int, int]:

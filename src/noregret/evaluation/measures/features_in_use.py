@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.hashing import hash_name
-from ..core.learner import Learner
+from ...core.hashing import hash_name
+from ...core.learner import Learner
 
 
 class Selection:
@@ -40,7 +40,7 @@ class Selection:
         W = weights_of(learner)
         row, size = np.abs(W).argmax(0), np.abs(W).max(0)
         best = [int(j) for j in np.argsort(-size, kind="stable")[: self.top] if size[j] > 0.0]
-        name, owners = naming(front, learner._m), rows_of(learner, len(W))
+        name, owners = naming(front, learner.model), rows_of(learner, len(W))
         rows: list[dict[str, Any]] = [
             {"feature": name(j), "weight": float(W[row[j], j]), "size": float(size[j]), "since": int(self.since[j])} for j in best
         ]
@@ -56,7 +56,7 @@ class Selection:
 
 def weights_of(learner: Learner) -> np.ndarray:
     """Return the weights, a row for each class, without those of the constant feature."""
-    m = learner._m
+    m = learner.model
     w = m.weights()
     return np.delete(w, m.features.constant, axis=1) if m.features.bias else w
 
@@ -65,7 +65,7 @@ def rows_of(learner: Learner, n: int) -> list[Any]:
     """Return the class or the task of each of n rows of weights; nothing where there is one row."""
     if learner.tasked:
         return list(learner.tasks_)
-    labels = learner._m.labels
+    labels = learner.model.labels
     return list(labels.values) if labels is not None and n > 1 else []
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .features import Anything, Columns, Features, Hashed, Names, Numbers
+from .json_values import Tensors, decode, encode, expect, listed, written
 from .labels import Labels
 from .rounds import SEEN, TIE
-from .values import Tensors, decode, encode, expect, listed, written
 
 
 def features_said(features: Features) -> dict[str, Any]:

@@ -2,84 +2,65 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core.basis import snake, written
+from ..core.basis import kernel_of, snake, written
 from ..core.learner import Learner
-from ..core.params import same_value
+from ..core.params import check_options, resolve, same_value
 from ..core.stores import value
 from ..registry import learner as by_name
+from ..spec import EXAMPLE, parse_call, parse_spec, parse_value
 from ..text import shortened
-from ..transforms.maps import MAPS, Map
-from ..transforms.pipeline import Pipeline, pipeline
-from ..transforms.step import Step
+from .maps import MAPS, Map
+from .pipeline import Pipeline, pipeline
+from .step import Step
 
-OPENING, CLOSING = "([{", ")]}"
 LONGEST = 40  # of a value in a title: groups may be thousands of names
-EXAMPLE = "random_fourier(200,rbf(0.1))>pa1:C=0.5"
 
 
 # ---- reading -----------------------------------------------------------------------------------------------------------
-def read_value(text: str) -> Any:
-    """Return the value a user wrote: true, false, none, a number, or text."""
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+def made(model: Any, given: Mapping[str, Any] | None = None) -> Learner | Pipeline:
+    """Return a learner from a name, from "name:C=0.1,average=true", or as it is; a pipeline from "step(...)>name".
 
-
-def parted(text: str, mark: str) -> list[str]:
-    """Return the parts of a text between marks, those inside brackets left alone."""
-    found, depth = [""], 0
-    for letter in text:
-        depth += (letter in OPENING) - (letter in CLOSING)
-        if depth < 0:
-            break
-        if letter == mark and depth == 0:
-            found.append("")
-        else:
-            found[-1] += letter
-    if depth:
-        raise ValueError(f"expected a closing bracket for each opening one, got {text!r}")
-    return found
-
-
-def made(model: Any) -> Learner | Pipeline:
-    """Return a learner from a name, from "name:C=0.1,average=true", or as it is; a pipeline from "step(...)>name"."""
+    `given` are settings besides those of the text.
+    """
     if isinstance(model, (Learner, Pipeline)):
         return model
     if not isinstance(model, str):
         hint = f": make one, {model.__name__}()" if isinstance(model, type) and issubclass(model, Learner) else ""
         raise TypeError(f"expected a learner or its name, got {model!r}{hint}")
-    *steps, last = parted(model, ">")
-    name, _, rest = last.partition(":")
-    settings = dict(part.partition("=")[::2] for part in parted(rest, ",")) if rest else {}
-    maps = [map_of(step) for step in steps]
-    learner = by_name(name.strip(), **{k.strip(): read_value(v.strip()) for k, v in settings.items()})
+    found = parse_spec(model)
+    maps = [map_of(step) for step in found.steps]
+    settings = {key: parse_value(said) for key, said in found.settings.items()}
+    learner = by_name(found.name, **settings | dict(given or {}))
     return pipeline(*maps, learner) if maps else learner
+
+
+def validated(model: Learner | Pipeline) -> Learner | Pipeline:
+    """Return the model; refuse settings that its learner would refuse when it begins to learn."""
+    learner = model.learner if isinstance(model, Pipeline) else model
+    given = learner.get_params()
+    if hasattr(learner, "State"):  # a pool looks at its learners when it begins
+        check_options(given)
+        resolve(learner.Params, given, 1)
+        kernel_of(type(learner), given)
+    return model
 
 
 def map_of(text: str) -> Map:
     """Return a map of rows from its name with settings in brackets: by place, or by name."""
-    found = re.fullmatch(r"(\w+)(?:\((.*)\))?", text.strip())
-    if found is None or found[1] not in MAPS:
+    found = parse_call(text)
+    if found is None or found.name not in MAPS:
         known = ", ".join(MAPS)
         raise ValueError(f"what stands before > must be one of {known}, with settings in brackets as in {EXAMPLE}; got {text!r}")
-    name, cls = found[1], MAPS[found[1]]
+    cls = MAPS[found.name]
     names, given = list(cls.settings()), {}
-    for i, part in enumerate(parted(found[2], ",") if (found[2] or "").strip() else []):
-        by_key = re.fullmatch(r"\s*(\w+)\s*=(.*)", part)
-        key, said = (by_key[1], by_key[2]) if by_key else (names[i] if i < len(names) else "", part)
-        if key not in names or key in given:
-            raise ValueError(f"{name} takes {', '.join(names)}, each once; got {text!r}")
-        given[key] = written("kernel", said, value) if key == "kernel" else read_value(said.strip())
+    for i, (key, said) in enumerate(found.values):
+        name = key or (names[i] if i < len(names) else "")
+        if name not in names or name in given:
+            raise ValueError(f"{found.name} takes {', '.join(names)}, each once; got {text!r}")
+        given[name] = written("kernel", said, value) if name == "kernel" else parse_value(said)
     try:
         made: Map = cls(**given)
     except (TypeError, ValueError) as e:

@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.drafts import write
+from ...core.drafts import write
 from . import summary
-
-KINDS = ("evaluate", "compare", "sweep")
+from .forms import Form, form_of
 
 # The keys of a learner, in the order they are written, with what stands there when the evaluation did not fill them.
 KEYS: dict[str, Any] = {
@@ -61,10 +60,9 @@ class Report:
     sort: str = "error"
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {self.kind!r}")
-        if not self.learners or (self.kind == "evaluate" and len(self.learners) != 1):
-            expected = "one learner" if self.kind == "evaluate" else "at least one learner"
+        alone = self.form.alone
+        if not self.learners or (alone and len(self.learners) != 1):
+            expected = "one learner" if alone else "at least one learner"
             raise ValueError(f"a report of kind {self.kind!r} has {expected}, got {len(self.learners)}")
         self.data = plain(self.data)
         self.learners = [_filled(plain(learner)) for learner in self.learners]
@@ -73,7 +71,7 @@ class Report:
         if self.winner is not None and self.winner not in self.labels:
             raise ValueError(f"winner {self.winner!r} is not the label of a learner: {', '.join(self.labels)}")
         best = summary.ordered(self.learners, self.sort)[0]  # an unknown figure is an error here, not when the report is printed
-        if self.winner is None and self.kind != "evaluate":
+        if self.winner is None and not alone:
             self.winner = best["label"]
 
     def _name_learners(self) -> None:
@@ -88,13 +86,18 @@ class Report:
             taken.add(label)
 
     @property
+    def form(self) -> Form:
+        """How this kind of report is shown."""
+        return form_of(self.kind)
+
+    @property
     def labels(self) -> list[str]:
         """The names of the learners, in the order they were given."""
         return [learner["label"] for learner in self.learners]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain JSON data: one learner's object with `data`, or `data`, `learners` and `winner`."""
-        if self.kind == "evaluate":
+        if self.form.alone:
             return {"kind": self.kind, **plain(self.learners[0]), "data": plain(self.data), "notes": list(self.notes)}
         found = {"kind": self.kind, "data": self.data, "learners": self.learners, "winner": self.winner}
         return plain({**found, "sort": self.sort, "notes": self.notes})
@@ -109,7 +112,7 @@ class Report:
             rest = (given.get("winner"), notes, given.get("sort", "error"))
             return cls(given.get("kind", "compare"), given["data"], list(given["learners"]), *rest)
         learner = {k: v for k, v in given.items() if k not in ("kind", "data", "notes")}
-        return cls("evaluate", given["data"], [learner], None, notes)
+        return cls(given.get("kind", "evaluate"), given["data"], [learner], None, notes)
 
     def text(self, *, sort: str | None = None, width: int | None = None, encoding: str | None = None) -> str:
         """Return the report as text for a terminal so wide, in characters of `encoding`; by default those of standard output."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import engine
+from ...core import engine
 
 
 def add_slopes(g: np.ndarray, X: Any, slopes: np.ndarray) -> None:

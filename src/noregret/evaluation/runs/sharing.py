@@ -6,41 +6,21 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
-from ..core.learner import Learner
-from ..streams.stream import Stream
-from ..transforms.feature_map import FeatureMap
-from ..transforms.front import Front
-from ..transforms.pipeline import Pipeline
-from ..transforms.scale import Scale
-from ..transforms.table import Table
-
-Model = Learner | Pipeline
+from ...streams.stream import Stream
+from ...training.opening import Trainable, steps_of
+from ...transforms.feature_map import FeatureMap
+from ...transforms.front import Front
+from ...transforms.scale import Scale
+from ...transforms.table import Table
 
 
-def steps_of(model: Model) -> list[Any]:
-    """Return what stands before the learner."""
-    return list(model.steps[:-1]) if isinstance(model, Pipeline) else []
-
-
-def shared_steps(models: Sequence[Model]) -> list[Any]:
+def shared_steps(models: Sequence[Trainable]) -> list[Any]:
     """Return the steps that all of these begin with."""
     together = zip(*map(steps_of, models), strict=False)
     return [steps[0] for steps in takewhile(lambda steps: len(set(map(repr, steps))) == 1, together)]
 
 
-def opening_of(steps: Sequence[Any]) -> dict[str, Any]:
-    """Return the options that open a stream with these steps; without a Table among them, the source decides on its own."""
-    table = next((s.fresh() for s in steps if isinstance(s, Table)), None)
-    maps = [s.fresh() for s in steps if not isinstance(s, Table)]
-    return {"front": Front(table, maps)} if table is not None else {"maps": maps} if maps else {}
-
-
-def opening(model: Pipeline) -> dict[str, Any]:
-    """Return the options that open a stream for a pipeline: its front, or before it has learned the steps of one."""
-    return {"front": model.front} if "_m" in model.learner.__dict__ else opening_of(steps_of(model))
-
-
-def own_front(model: Model, shared: Sequence[Any]) -> Front | None:
+def own_front(model: Trainable, shared: Sequence[Any]) -> Front | None:
     """Return a new front of the maps that this model alone needs; None where it needs none."""
     own = steps_of(model)[len(shared) :]
     if any(isinstance(s, Table) for s in own):

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .steps import Full, Memory, Pairs, by_hessian, by_pairs, length, rough_minimiser
+from .quadratic_models import Full, Memory, Pairs, by_hessian, by_pairs, length, rough_minimiser
 
 
 class Regularizer:

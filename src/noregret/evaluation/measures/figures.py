@@ -7,22 +7,53 @@ metric is weighted; `examples` and `mistakes` count rows. What is not defined (n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from ..core.labels import ordered
-from .ranking import Ranking
+from ...core.labels import ordered
+from .auc import Ranking
+
+if TYPE_CHECKING:
+    from ...core.learner import Progress
 
 TABLE_CLASSES = 256  # with more the confusion table is not kept; its margins are
 RANKED_CLASSES = 20  # with more there is no AUC
 
 
 class Told(NamedTuple):
-    """What each row of a chunk cost: for drift detection and regret."""
+    """What each row of a chunk cost."""
 
     wrong: np.ndarray  # 0 or 1
-    loss: np.ndarray  # the loss that is followed
+    loss: np.ndarray  # the learner's own, for regret
+    cost: np.ndarray  # what drift detection watches: one of the two
+
+
+NOTHING = Told(np.zeros(0), np.zeros(0), np.zeros(0))
+
+
+class Figures(Protocol):
+    """What is measured of a learner of one task, a chunk of rows at a time; how the stream is split into chunks does not show."""
+
+    LOSSES: tuple[str, ...]  # that all learners of the task are measured in
+    loss: str  # the learner's own
+    drawn: str  # the one that curves follow, the same unless said
+
+    @property
+    def mistakes(self) -> int | None:
+        """Wrong answers; None where there are no labels to hold them against."""
+
+    def take(self, piece: Progress, c: np.ndarray | None) -> Told:
+        """Take what a learner did with consecutive rows, and their weights; return what each row cost."""
+
+    def now(self) -> dict[str, float | None]:
+        """Return the values of curves after the last row: cumulative, of the window, faded."""
+
+    def to_dict(self, labels: Sequence[Any] | None = None) -> dict[str, Any]:
+        """Return everything, as plain values; `labels` are the values in order of their codes."""
+
+    def __iadd__(self, later: Self) -> Self:
+        """Take the figures of the rows that came after."""
 
 
 # ---- losses ----------------------------------------------------------------------------------------------------------
@@ -173,7 +204,7 @@ class ClassFigures:
     margin to the best rival; log is the softmax.
     """
 
-    LOSSES = ("hinge", "squared_hinge", "log")
+    LOSSES: tuple[str, ...] = ("hinge", "squared_hinge", "log")
 
     def __init__(self, window: int | None = None, fading: float | None = None, positive: int = 1, loss: str = "hinge") -> None:
         self.positive = positive
@@ -198,7 +229,7 @@ class ClassFigures:
                 f"y, said, f and c must be of one length, got {len(y)}, {len(said)}, {len(f)}, {c if c is None else len(c)}"
             )
         if not len(y):
-            return Told(np.zeros(0), np.zeros(0))
+            return NOTHING
         margins = Margins(y, f, seen, self.positive)
         losses = {name: margins.loss(name) for name in self.sums}
         wrong = (said != y).astype(np.float64)
@@ -212,7 +243,15 @@ class ClassFigures:
         self.recent.add(c, wrong, losses[self.drawn])
         self._count(y, said, c)
         self._rank(y, f, c, seen)
-        return Told(wrong, losses[self.loss])
+        return Told(wrong, losses[self.loss], wrong)
+
+    def take(self, piece: Progress, c: np.ndarray | None) -> Told:
+        """Take what a learner did with consecutive rows, and their weights; return what each row cost."""
+        from ...tasks.classification import answers  # a report reads its figures' names without any learner
+
+        said, seen = answers(piece)
+        self.positive = piece.positive
+        return self.add(piece.y, said, piece.f, c, seen)
 
     def _count(self, y: np.ndarray, said: np.ndarray, c: np.ndarray | None) -> None:
         self._grow(int(max(y.max(), said.max())) + 1)
@@ -402,7 +441,8 @@ def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 class RealFigures:
     """The figures of a regressor; `loss` is its own, `drawn` the one that curves follow, the same unless said."""
 
-    LOSSES = ("square", "absolute", "epsilon_insensitive")
+    LOSSES: tuple[str, ...] = ("square", "absolute", "epsilon_insensitive")
+    mistakes = None
 
     def __init__(self, window: int | None = None, fading: float | None = None, epsilon: float = 0.1, loss: str = "square") -> None:
         self.epsilon, self.loss = epsilon, known(loss, REAL_LOSSES)
@@ -418,7 +458,7 @@ class RealFigures:
         if not len(y) == len(f) == (len(y) if c is None else len(c)):
             raise ValueError(f"y, f and c must be of one length, got {len(y)}, {len(f)}, {c if c is None else len(c)}")
         if not len(y):
-            return Told(np.zeros(0), np.zeros(0))
+            return NOTHING
         e = f - y
         losses = {name: REAL_LOSSES[name](e, self.epsilon) for name in self.sums}
         weight = len(y) if c is None else float(c.sum())
@@ -429,7 +469,11 @@ class RealFigures:
         for name, values in losses.items():
             self.sums[name] += total(values, c)
         self.recent.add(c, losses[self.drawn])
-        return Told(losses["epsilon_insensitive"] > 0.0, losses[self.loss])
+        return Told(losses["epsilon_insensitive"] > 0.0, losses[self.loss], losses[self.loss])
+
+    def take(self, piece: Progress, c: np.ndarray | None) -> Told:
+        """Take what a learner did with consecutive rows, and their weights; return what each row cost."""
+        return self.add(piece.y, piece.f[:, 0], c)
 
     def _targets(self, weight: float, mean: float, scatter: float) -> None:
         """Join the spread of more targets to that so far (Chan, Golub, LeVeque 1983)."""

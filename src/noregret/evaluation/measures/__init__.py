@@ -1,0 +1,1 @@
+"""What is measured of a learner on its way: figures, the area under its ROC curve, drift, the features it uses."""

@@ -1,0 +1,1 @@
+"""Reports: plain data, shown as text, as a page and as plots."""

@@ -1,0 +1,38 @@
+"""Answers to the rows of a stream, as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..streams.stream import stream
+from ..transforms.pipeline import Pipeline
+from .by_task import answered
+from .opening import Trainable, options_for
+
+
+class Answers(NamedTuple):
+    """The answers to some rows."""
+
+    ids: Any  # as the source names its rows, or None
+    y: np.ndarray  # labels or numbers
+    scores: np.ndarray  # one column, or one per class in the order of `classes_`
+    truth: Any  # what the source says, or None
+
+
+def answer(source: Any, model: Trainable, *, reject: float | None = None, **options: Any) -> Iterator[Answers]:
+    """Answer the rows of a stream in order, without learning.
+
+    With `reject`, a second-order learner answers None where it is less sure than that (see `predict` of AROW).
+    """
+    opened = stream(source, **options_for(model, options))
+    front = model.front if isinstance(model, Pipeline) else None
+    learner = model.learner if isinstance(model, Pipeline) else model
+    m = learner.model
+    if reject is not None and not hasattr(learner, "sure"):
+        raise ValueError(f"reject needs a learner that knows how sure it is, such as arow; this is a {learner.name}")
+    for batch in opened.chunks(front=front, learn=False):
+        said, scores = answered(learner, m, learner.score_rows(batch.data))
+        yield Answers(batch.ids, said if reject is None else learner.sure(batch.data, reject), scores, batch.y)

@@ -1,0 +1,139 @@
+"""Where a stream and a learner meet, by task: labels as the learner takes them, its answers, and the learner to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.labels import Coded
+from ..core.learner import Learner
+from ..core.model import Model
+from ..registry import learner as by_name
+from ..streams.stream import Stream
+from ..tasks.classification import outward, picked
+
+MARKS = {-1, 0, 1}  # labels that tell which rows are normal
+DOUBTFUL = 10  # so many may be amounts all the same
+FEW = 50  # different whole numbers in the first rows that are still taken for classes
+AnswersAndScores = tuple[np.ndarray, np.ndarray]
+
+
+class ByTask(NamedTuple):
+    """What depends on the task."""
+
+    suited: Callable[[Any, str], Any]  # labels of a stream, for the learner of this name
+    answered: Callable[[Model, np.ndarray], AnswersAndScores]  # the answers that scores stand for, and the scores as users see them
+    missed: Callable[[Any, np.ndarray], float] | None  # how far answers are from labels, summed; None where they are not compared
+    classes: bool = False  # whether answers are labels, of which the wrong ones are mistakes
+    start: str = ""  # the learner for whoever names none; without one the task is never guessed
+
+
+# ---- labels --------------------------------------------------------------------------------------------------------------
+def as_classes(y: Any, name: str) -> Any:
+    """Return labels; whole numbers are taken as such."""
+    present(y)
+    return y.astype(np.int64) if isinstance(y, np.ndarray) and y.dtype.kind == "f" and (y == np.floor(y)).all() else y
+
+
+def as_numbers(y: Any, name: str) -> Any:
+    """Return real targets; refuse names."""
+    present(y)
+    if isinstance(y, Coded):
+        raise ValueError(f"{name} needs numbers for targets, and these are names such as {y.values[0]!r}")
+    return y
+
+
+def as_marks(y: Any, name: str) -> np.ndarray | None:
+    """Return the labels that a one-class learner does not learn from; refuse those that do not say which rows are normal."""
+    if y is None:
+        return None
+    values = y.values if isinstance(y, Coded) else np.unique(y).tolist()
+    if strange := [v for v in values if v not in MARKS]:
+        raise ValueError(
+            f"{name} learns what is normal: labels are 1 for a normal row and -1 or 0 for an outlier, found {strange[0]!r}"
+        )
+    return (y.array() if isinstance(y, Coded) else y).astype(np.int64)
+
+
+def present(y: Any) -> None:
+    """Refuse a source without labels."""
+    if y is None:
+        raise ValueError("the source has no labels: name their column (target, --target), or use predict")
+
+
+# ---- answers -------------------------------------------------------------------------------------------------------------
+def labels_of(m: Model, f: np.ndarray) -> AnswersAndScores:
+    """Return the label of each row, and the scores in the order of the sorted classes."""
+    assert m.labels is not None
+    return m.labels.array()[picked(m, f)], outward(m, f)
+
+
+def numbers_of(m: Model, f: np.ndarray) -> AnswersAndScores:
+    """Return the score of each row."""
+    return f[:, 0], f[:, 0]
+
+
+def sides_of(m: Model, f: np.ndarray) -> AnswersAndScores:
+    """Return 1 for a row that is inside, -1 for one that is outside, and how far."""
+    return np.where(f[:, 0] >= 0.0, 1, -1), f[:, 0]
+
+
+def count_mistakes(y: Any, said: np.ndarray) -> float:
+    """Return how many answers differ from the labels; no answer is no mistake."""
+    truth = y.array() if isinstance(y, Coded) else y
+    return sum(b is not None and a != b for a, b in zip(truth.tolist(), said.tolist(), strict=True))
+
+
+def sum_distances(y: Any, said: np.ndarray) -> float:
+    """Return the sum of the sizes of the errors."""
+    return float(abs(y - said).sum())
+
+
+BY_TASK = {
+    "classification": ByTask(as_classes, labels_of, count_mistakes, classes=True, start="auto"),
+    "regression": ByTask(as_numbers, numbers_of, sum_distances, start="nag_regressor"),
+    "one_class": ByTask(as_marks, sides_of, None),
+}
+
+
+def by_task(learner: Learner) -> ByTask:
+    """Return the entry of a learner's task."""
+    return BY_TASK[learner.task]
+
+
+def suited(y: Any, learner: Learner) -> Any:
+    """Return the labels of a stream as this learner takes them."""
+    return by_task(learner).suited(y, learner.name)
+
+
+def answered(learner: Learner, m: Model, f: np.ndarray) -> AnswersAndScores:
+    """Return the answers that the scores of a learner stand for, and the scores as users see them."""
+    return by_task(learner).answered(m, f)
+
+
+# ---- where no learner is named ---------------------------------------------------------------------------------------------
+def task_of(opened: Stream) -> tuple[str, list[str]]:
+    """Return the task that the first rows of a source look like, and what to tell where that may be wrong."""
+    if opened.reader.once:
+        raise ValueError("standard input is read once, and the learners depend on what is in it: name them")
+    batch = next(iter(opened.chunks()), None)
+    if batch is None or batch.y is None:
+        raise ValueError(f"{opened.name} has no {'examples' if batch is None else 'labels'}")
+    if isinstance(batch.y, Coded):
+        return "classification", []
+    values = np.unique(batch.y)
+    if len(values) > FEW or (values != np.floor(values)).any():
+        return "regression", []
+    told = (
+        "The labels are many whole numbers, and were taken for classes; if they are amounts, name regressors (pa1_regressor, ...)."
+    )
+    return "classification", [told] if len(values) > DOUBTFUL else []
+
+
+def first_learner(opened: Stream) -> tuple[Learner, list[str]]:
+    """Return the learner for whoever names none, and what to tell about it."""
+    task, notes = task_of(opened)
+    name = BY_TASK[task].start
+    return by_name(name), [f"No learner was named: {name} was taken, which has nothing to set.", *notes]

@@ -1,0 +1,54 @@
+"""How a stream is opened for a learner or a pipeline: with its front, its column of tasks, its hashed features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core.features import Hashed
+from ..core.learner import Learner
+from ..transforms.front import Front
+from ..transforms.pipeline import Pipeline
+from ..transforms.table import Table
+
+Trainable = Learner | Pipeline
+
+
+def steps_of(model: Trainable) -> list[Any]:
+    """Return what stands before the learner."""
+    return list(model.steps[:-1]) if isinstance(model, Pipeline) else []
+
+
+def opening_of(steps: Sequence[Any]) -> dict[str, Any]:
+    """Return the options that open a stream with these steps; without a Table among them, the source decides on its own."""
+    table = next((s.fresh() for s in steps if isinstance(s, Table)), None)
+    maps = [s.fresh() for s in steps if not isinstance(s, Table)]
+    return {"front": Front(table, maps)} if table is not None else {"maps": maps} if maps else {}
+
+
+def opening(model: Pipeline) -> dict[str, Any]:
+    """Return the options that open a stream for a pipeline: its front, or before it has learned the steps of one."""
+    return {"front": model.front} if model.learner.started else opening_of(steps_of(model))
+
+
+def with_task(options: Mapping[str, Any], models: Sequence[Any]) -> dict[str, Any]:
+    """Return the options of a source, with the column of tasks that a learner names."""
+    named = [column for m in models if (column := getattr(m, "task_column", None)) is not None]
+    if len(set(named)) > 1:
+        raise ValueError(f"learners that are compared read one column of tasks, got task_column={sorted(set(named))}")
+    return {**options, "task": named[0]} if named and options.get("task") is None else dict(options)
+
+
+def options_for(model: Trainable, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that open a stream for a model: its own features where it has learned some."""
+    if isinstance(model, Pipeline):
+        return {**options, **opening(model)}
+    options = with_task(options, [model])
+    features = model.model.features if model.started else None
+    if not isinstance(features, Hashed):
+        return options
+    if options.get("hash_bits") not in (None, features.bits):
+        raise ValueError(
+            f"the model folds features into 2^{features.bits} places: hash_bits={options['hash_bits']} does not fit it"
+        )
+    return {**options, "hash_bits": features.bits}
