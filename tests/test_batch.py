@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 
 import noregret as nr
 from noregret.core import engine
-from noregret.core.batch import Batch, Reader
+from noregret.core.batch import Reader
 from noregret.evaluation.comparator import solver
 
 
@@ -56,11 +56,9 @@ class Many(Reader):
         self.rows, self.started = size, 0
 
     def batches(self, position=None):
-        from noregret.streams.stream import cut
-
         self.started += 1
         for a in range(0, self.whole.data.n, self.rows):
-            yield cut(self.whole, a, min(a + self.rows, self.whole.data.n))
+            yield self.whole.cut(a, min(a + self.rows, self.whole.data.n))
 
 
 # ---- closed forms ----------------------------------------------------------------------------------------------------
@@ -295,7 +293,7 @@ def test_a_stream_that_changes_or_is_empty():
     class Changing(Many):
         def batches(self, position=None):
             for part in super().batches():
-                yield part if self.started == 1 else Batch(part.data, np.full(part.data.n, 7), *part[2:])
+                yield part if self.started == 1 else part._replace(y=np.full(part.data.n, 7))
 
     X, y = data(n=50)
     with pytest.raises(ValueError, match="a label that the first pass did not find: the stream has changed"):

@@ -230,9 +230,10 @@ def test_lists_of_columns():
 
 
 def test_formats_and_detectors_are_those_of_the_library():
-    from noregret.streams.stream import FORMATS
+    from noregret.streams.formats import files
 
-    assert list(options.FORMATS) == FORMATS
+    assert f"--format [{'|'.join(files())}]" in run("train", "--help").stdout
+    assert "'xml' is not one of arff, csv" in refused("train", LINEAR, "-m", "pa1", "--format", "xml")
     for name in options.DETECTORS:
         run("evaluate", LINEAR, "-m", "pa1", "--drift", name, "--no-regret", "--quiet")
 

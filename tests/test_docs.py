@@ -23,7 +23,7 @@ from noregret.evaluation.measures.drift import DETECTORS
 from noregret.evaluation.report.report import KEYS
 from noregret.evaluation.runs.run import ACTIONS
 from noregret.registry import by_name
-from noregret.streams.stream import SUFFIXES
+from noregret.streams.formats import FORMATS
 from noregret.streams.synthetic import COMMON, SOURCES
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -246,7 +246,11 @@ def test_sources_are_documented():
     for name, source in SOURCES.items():
         row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
         assert all(f"`{option}`" in row for option in source.options if option not in COMMON), name
-    for word in (*SUFFIXES.values(), *(f".{ending}" for ending in SUFFIXES), *inspect.signature(nr.Table).parameters):
+    for f in FORMATS.values():
+        if f.suffixes:
+            assert f"| `{f.name}` | {', '.join(f'`.{s}`' for s in f.suffixes)} | {f.help} |" in page
+        assert all(f'`"{scheme}:' in page for scheme in f.schemes)
+    for word in inspect.signature(nr.Table).parameters:
         assert f"`{word}" in page, word
     for option in inspect.signature(nr.stream).parameters.values():
         if option.kind is option.KEYWORD_ONLY and option.name != "front":

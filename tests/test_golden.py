@@ -243,3 +243,24 @@ def test_a_users_own_numba_code_keeps_its_target():
 
 def test_the_golden_files_are_small():
     assert all(path.stat().st_size < 50_000 for path in pathlib.Path(golden.HERE).glob("*.json"))
+
+
+def test_reports_say_which_level_it_was(tmp_path):
+    env = {**os.environ, "NOREGRET_JIT": "0"}
+    args = [
+        sys.executable,
+        "-m",
+        "noregret.cli",
+        "evaluate",
+        "synthetic:sea?n=50",
+        "-m",
+        "pa1",
+        "--html",
+        str(tmp_path / "page.html"),
+    ]
+    out = subprocess.run(args, capture_output=True, text=True, env=env, check=True).stdout
+    assert "Learned by interpreted code: last bits may differ" in out
+    assert "interpreted code.</p>" in (tmp_path / "page.html").read_text()
+    report = nr.evaluate("synthetic:sea?n=50", nr.PA1())
+    assert report.to_dict()["data"]["level"] == engine.level() == processor.chosen().name
+    assert processor.described("v2") == "code for x86-64-v2"

@@ -16,7 +16,8 @@ import noregret as nr
 from noregret.core.batch import BadRow
 from noregret.core.labels import Coded
 from noregret.streams.arff import ArffReader
-from noregret.streams.tables import CsvReader, JsonReader, ParquetReader
+from noregret.streams.delimited import CsvReader
+from noregret.streams.tables import JsonReader, ParquetReader
 from noregret.training.answering import answer
 from noregret.transforms.table import Table
 

@@ -82,7 +82,7 @@ def test_rows_of_weight_zero_are_no_examples():
         kind = name = "weighted"
 
         def batches(self, position=None):
-            yield Batch(nr.core.inputs.rows(X, "float64"), y, c, None, None, {})
+            yield Batch(nr.core.inputs.rows(X, "float64"), y, {}).beside(weight=c)
 
     found = evaluate(Weighted(), "pa1").learners[0]
     m = nr.PA1().partial_fit(X, y, sample_weight=c)

@@ -304,7 +304,7 @@ def test_compressed_files(tmp_path, suffix, named):
     """By suffix, and by the first bytes where there is none."""
     data = MESSY.encode()
     path = written(tmp_path, PACK[suffix](data), f"data{suffix}" if named else "data")
-    assert source.compression(path) == source.SUFFIXES[suffix]
+    assert source.compression(path) == source.PACKINGS[suffix]
     with source.open_bytes(path) as f:
         assert f.read() == data
     for block in (50, 1 << 20):
@@ -658,7 +658,7 @@ def test_vw_lines_without_labels(tmp_path):
         (batch,) = VwReader(path, labelled=labelled).batches()
         assert batch.y is None
         assert batch.c is None
-        assert batch.ids == ["t", "", "u"]
+        assert batch.ids.tolist() == ["t", "", "u"]
     assert [r[0] for r in rows_of(VwReader(written(tmp_path, "1 |f a\n"), labelled=None).batches())] == [1.0]
     with pytest.raises(BadRow, match=r":2:1: expected no label, as on the first line"):
         list(VwReader(written(tmp_path, "|f a\n1 |f a\n"), labelled=None, block=1).batches())

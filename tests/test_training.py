@@ -10,8 +10,8 @@ import pytest
 from safetensors.numpy import load_file
 
 import noregret as nr
+from noregret.streams import delimited
 from noregret.streams import svmlight as svmlight_reader
-from noregret.streams import tables
 from noregret.training.answering import answer
 from noregret.training.job import train
 
@@ -51,7 +51,7 @@ ROLES = {"target": "spam", "text": "body", "categorical": "country", "scale": Tr
 @pytest.mark.parametrize("kind", ["svmlight", "csv"])
 @pytest.mark.parametrize("after", [1, 2, 5])
 def test_stopped_and_resumed_equals_never_stopped(tmp_path, monkeypatch, kind, after):
-    for module, name in ((svmlight_reader, "SvmlightReader"), (tables, "CsvReader")):
+    for module, name in ((svmlight_reader, "SvmlightReader"), (delimited, "CsvReader")):
         monkeypatch.setattr(module, name, partial(getattr(module, name), block=700))
     source = svmlight(tmp_path / "a.svm") if kind == "svmlight" else table(tmp_path / "a.csv")
     options = {} if kind == "svmlight" else ROLES

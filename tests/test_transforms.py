@@ -26,9 +26,11 @@ from noregret.core import engine, inputs
 from noregret.core.batch import Batch
 from noregret.core.hashing import hash_name
 from noregret.core.labels import Coded
+from noregret.transforms import maps, spelling
 from noregret.transforms.front import Front
 from noregret.transforms.pipeline import Category, Cross, Hash, Pipeline, Text, pipeline
 from noregret.transforms.scale import Normalize, Scale
+from noregret.transforms.step import Map
 from noregret.transforms.table import Table
 
 WORDS = ["free", "Money", "now", "the", "a_b", "x2", "Übung", "naïve", "日本語", "Ωmega", "don't", "—", "£5", "😀"]
@@ -373,7 +375,7 @@ def test_other_columns_than_before_are_named():
 
 
 def batch(data):
-    return Batch(pa.RecordBatch.from_pydict(data), None, None, None, None, {})
+    return Batch(pa.RecordBatch.from_pydict(data), None, {})
 
 
 def test_target_weight_id_and_time_are_pulled_out():
@@ -394,7 +396,7 @@ def test_target_weight_id_and_time_are_pulled_out():
     assert (got.y.values, got.y.codes.tolist()) == (["b", "a"], [0, 1, 0])
     assert got.c.tolist() == [1.0, 2.0, 0.0]
     assert got.ids.tolist() == [7, 8, 9]
-    assert got.times.tolist() == [1704067200.0, 1704153600.0, 0.0]
+    assert got.column("time").tolist() == [1704067200.0, 1704153600.0, 0.0]
     assert front.names == ["x"]
     assert front.batch(batch({"k": [1], "t": ["2024-01-01"], "x": [1.0]}), False).y is None, "predictions need no target"
     with pytest.raises(ValueError, match="column 'y' has no value in row 1"):
@@ -687,6 +689,36 @@ def test_a_saved_pipeline_goes_on_bit_for_bit(tmp_path, bits):
     nr.PA1().partial_fit(np.eye(2), [0, 1]).save(tmp_path / "l.nr")
     with pytest.raises(TypeError, match="holds a PA1, not a Pipeline"):
         Pipeline.load(tmp_path / "l.nr")
+
+
+def test_a_map_of_ones_own_is_a_step_like_any_other(tmp_path):
+    class Clip(Map):
+        """Cut values at a limit."""
+
+        def __init__(self, top: float = 1.0) -> None:
+            self.top = top
+
+        def rows(self, rows, learn, measured=None):
+            return rows._replace(arrays=(*rows.arrays[:-1], np.clip(rows.arrays[-1], -self.top, self.top)))
+
+    with pytest.raises(TypeError, match="step 0 must be a Table .* or one of Scale.*got Clip.*register"):
+        pipeline(Clip(0.5), nr.PA1())
+    maps.register(Clip)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), rng.integers(0, 2, 30)
+    p = pipeline(Clip(0.5), nr.PA1()).partial_fit(X[:20], y[:20])
+    assert (p.learner.coef_ == nr.PA1().partial_fit(np.clip(X[:20], -0.5, 0.5), y[:20]).coef_).all()
+    p.save(tmp_path / "m.nr")
+    q = nr.load(tmp_path / "m.nr").partial_fit(X[20:], y[20:])
+    assert (q.learner.coef_ == p.partial_fit(X[20:], y[20:]).learner.coef_).all()
+    assert spelling.made("clip(0.25)>pa1").steps[0].top == 0.25
+    with pytest.raises(ValueError, match="different steps or settings"):
+        p.merge(pipeline(Clip(0.4), nr.PA1()).partial_fit(X, y))
+    del maps.MAPS["clip"]
+    with pytest.raises(ValueError, match="expected one of the maps scale, .*found 'clip': import the module that registers it"):
+        nr.load(tmp_path / "m.nr")
+    with pytest.raises(ValueError, match="a map called scale is registered already"):
+        maps.register(type("Scale", (Clip,), {}))
 
 
 def test_steps_out_of_order():

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..streams.formats import files
+
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
 else:  # older versions of click have it without a parameter
     ParamType = click.ParamType
 
-FORMATS = ("arff", "csv", "jsonl", "npz", "parquet", "svmlight", "tsv", "vw")
 DETECTORS = ("adwin", "ddm", "eddm", "page_hinkley")
 Decorator = Callable[[Any], Any]
 
@@ -57,6 +58,22 @@ class Columns(ParamType):
         return found
 
 
+class FormatName(ParamType):
+    """The name of a format of files; plugins may bring more."""
+
+    name = "format"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Return the names, as the help shows them."""
+        return f"[{'|'.join(files())}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name of a format that is there."""
+        if value not in files():
+            self.fail(f"{value!r} is not one of {', '.join(files())}", param, ctx)
+        return str(value)
+
+
 def group(heading: str, *options: tuple[tuple[str, ...], dict[str, Any]]) -> tuple[Decorator, tuple[str, ...]]:
     """Return a decorator that adds options under a heading, and the names by which a command gets their values."""
     added = [click.option(*names, cls=Option, group=heading, **how) for names, how in options]
@@ -83,7 +100,7 @@ def many_columns(name: str, what: str) -> tuple[tuple[str, ...], dict[str, Any]]
 # ---- where examples come from ----------------------------------------------------------------------------------------
 source_options, SOURCE = group(
     "Source",
-    one("--format", type=click.Choice(FORMATS), help="Format, where neither the name nor the first bytes tell it."),
+    one("--format", type=FormatName(), help="Format, where neither the name nor the first bytes tell it."),
     one("--target", metavar="COLUMN", help="Column of the label or target, in tables."),
     one("--weight", metavar="COLUMN", help="Column of weights of the rows."),
     one("--id", metavar="COLUMN", help="Column that names the rows, for predictions."),

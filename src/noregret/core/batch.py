@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .labels import Coded
+from .inputs import Rows, Side, given, some_of
+from .labels import Coded, some
 
 Position = dict[str, Any]  # plain JSON values
 
@@ -15,16 +18,60 @@ Position = dict[str, Any]  # plain JSON values
 class Batch(NamedTuple):
     """Examples in order.
 
-    `data` is Rows (CSR over the numbers of features from 0, or dense), or an Arrow RecordBatch whose columns are still to be
-    made into features; then y, c, ids and times are None and come from its columns.
+    `data` is Rows (CSR over the numbers of features from 0, or dense) with their side columns; or an Arrow RecordBatch or a list of
+    dicts, of which features are still to be made. What a reader knows beside those waits in `waiting` until there are rows; the
+    labels and side columns among the columns of a RecordBatch are found when features are.
     """
 
     data: Any
     y: np.ndarray | Coded | None  # labels or targets; None where the source has none
-    c: np.ndarray | None  # weights
-    ids: Any  # what names each row (tags, ids), for predictions; or None
-    times: np.ndarray | None
     position: Position  # where the next batch begins
+    waiting: Side = {}
+
+    @property
+    def n(self) -> int:
+        """Examples."""
+        if isinstance(self.data, Rows):
+            return self.data.n
+        return len(self.data) if isinstance(self.data, list) else int(self.data.num_rows)
+
+    @property
+    def columns(self) -> Side:
+        """The side columns."""
+        return self.data.columns if isinstance(self.data, Rows) else self.waiting
+
+    def column(self, name: str) -> np.ndarray | None:
+        """Return a side column, None where there is none."""
+        return self.columns.get(name)
+
+    @property
+    def c(self) -> np.ndarray | None:
+        """The weights, None where all are 1."""
+        return self.column("weight")
+
+    @property
+    def ids(self) -> np.ndarray | None:
+        """What names the rows in answers and files: ids, or for want of them bundles."""
+        named = self.column("id")
+        return self.column("bundle") if named is None else named
+
+    def beside(self, **columns: np.ndarray | None) -> Batch:
+        """Return the batch with more side columns, those that are not None."""
+        if isinstance(self.data, Rows):
+            return self._replace(data=self.data.beside(**columns))
+        return self._replace(waiting={**self.waiting, **given(columns)})
+
+    def cut(self, a: int, b: int) -> Batch:
+        """Return examples a to b."""
+        if a == 0 and b == self.n:
+            return self
+        data = self.data.cut(a, b) if isinstance(self.data, Rows) else self.data[a:b]
+        y = None if self.y is None else some(self.y, slice(a, b))
+        return self._replace(data=data, y=y, waiting=some_of(self.waiting, slice(a, b)))
+
+    def take(self, rows: np.ndarray) -> Batch:
+        """Return some examples of a batch of Rows, in the order asked for."""
+        return self._replace(data=self.data.take(rows), y=None if self.y is None else some(self.y, rows))
 
 
 class BadRow(ValueError):
@@ -66,7 +113,10 @@ class Reader:
     size: int | None = None  # to read in a pass, where known
     read: int = 0  # read in this pass
     hash_bits: int | None = None  # features are folded into 2^hash_bits numbers by the reader itself
-    once: bool = False  # standard input: only one pass
+    replayable: bool = True  # whether a second pass gives the same; standard input, pipes and iterators give one pass
+    endless: bool = False  # whether more may always come, as from a broker: a pass ends when nothing does
+    tabular: bool = False  # whether batches have named columns, of which a Table makes features
+    span: tuple[Position | None, Position | None] = (None, None)  # of a piece, the positions where it begins and ends
     least: int | None = None  # the smallest number of a feature met, where features are numbered by the source
 
     def __init__(self) -> None:
@@ -75,7 +125,7 @@ class Reader:
 
     def begin_pass(self) -> None:
         """Refuse a second pass over what can be read only once."""
-        if self.once and self._passes:
+        if not self.replayable and self._passes:
             name = "standard input" if self.name == "-" else self.name
             raise ValueError(f"{name} can be read only once: write it to a file for more passes")
         self._passes += 1
@@ -84,5 +134,31 @@ class Reader:
         """Take note of what a table needs of each row, to learn from it or to answer; only readers of tables do."""
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
-        """Yield the examples."""
+        """Yield the examples, from a position or the beginning of the `span` on, to the end of the span."""
         raise NotImplementedError
+
+    def commit(self, position: Position) -> None:
+        """Take note that what comes before a position is learned and saved: a broker may show it. Files need not know."""
+
+    # ---- pieces --------------------------------------------------------------------------------------------------------
+    def split(self, n: int) -> list[Self]:
+        """Return readers of consecutive pieces, at most n and about equal, which together give every row once and in order."""
+        if not isinstance(n, int) or n < 1:
+            raise ValueError(f"expected a whole number of pieces, at least 1, got {n!r}")
+        if self.span != (None, None):
+            raise ValueError(f"{self.name}: this is a piece already; split the whole")
+        if not self.replayable or self.endless:
+            what = "has no end" if self.endless else "can be read only once"
+            raise ValueError(f"{self.name} {what}, so it cannot be read in pieces: write it to a file")
+        starts = self.starts(n)
+        return [self.piece(a, b) for a, b in pairwise([*starts, None])]
+
+    def starts(self, n: int) -> list[Position | None]:
+        """Return the positions where at most n pieces begin."""
+        raise ValueError(f"{self.name}: {self.kind} cannot be read in pieces")
+
+    def piece(self, start: Position | None, stop: Position | None) -> Self:
+        """Return a reader of what lies between two positions, plain values that another process may get."""
+        piece = copy.copy(self)
+        piece.span, piece.skipped, piece.size = (start, stop), Skipped(), None
+        return piece

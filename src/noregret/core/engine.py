@@ -52,6 +52,11 @@ def interpreted() -> Iterator[None]:
         _interpreting = was
 
 
+def level() -> str:
+    """Return the name of the processor level that code is compiled for, "interpreted" where none is."""
+    return "interpreted" if _interpreting else processor.chosen().name
+
+
 def cache_directory() -> pathlib.Path:
     """Return where compiled kernels live: NOREGRET_CACHE, or the user's cache directory."""
     given = os.environ.get("NOREGRET_CACHE")

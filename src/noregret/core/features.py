@@ -15,7 +15,7 @@ import numpy as np
 
 from .dicts import MEET, NOWHERE, UNKNOWN, Book, read
 from .hashing import hash_name
-from .inputs import Rows, refuse_not_finite
+from .inputs import Rows, Side, given, refuse_not_finite, some_of
 
 Row = tuple[np.ndarray, np.ndarray]
 
@@ -48,7 +48,7 @@ class Named(NamedTuple):
 
     examples: Sequence[Mapping[Any, Any]]
     found: Sequence[Row | None]  # None for one with a new name
-    tasks: np.ndarray | None  # to which each belongs, where there are several
+    columns: Side = {}  # side columns, as Rows have them
 
     @property
     def n(self) -> int:
@@ -57,13 +57,21 @@ class Named(NamedTuple):
 
     def cut(self, a: int, b: int) -> Named:
         """Return examples a to b."""
-        return Named(self.examples[a:b], self.found[a:b], None if self.tasks is None else self.tasks[a:b])
+        return Named(self.examples[a:b], self.found[a:b], some_of(self.columns, slice(a, b)))
+
+    def column(self, name: str) -> np.ndarray | None:
+        """Return a side column, None where there is none."""
+        return self.columns.get(name)
+
+    def beside(self, **columns: np.ndarray | None) -> Named:
+        """Return the examples with more side columns, those that are not None."""
+        return self._replace(columns={**self.columns, **given(columns)})
 
 
 def read_all(features: Features, examples: Sequence[Mapping[Any, Any]]) -> Named:
     """Return named examples as far as their names are known, or an error; nothing changes."""
     rows = [features.row(x, False) for x in examples]
-    return Named(examples, [row if features.complete(x, row) else None for x, row in zip(examples, rows, strict=True)], None)
+    return Named(examples, [row if features.complete(x, row) else None for x, row in zip(examples, rows, strict=True)])
 
 
 def stacked(features: Features, examples: Iterable[Mapping[Any, Any]], grow: bool) -> Rows:

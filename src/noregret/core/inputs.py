@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,34 +19,53 @@ from . import engine
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
+SIDE = ("id", "time", "weight", "bundle", "domain", "user", "item")  # what rows may have beside their features
+ABSENT = {"weight": 1.0, "bundle": -1}  # of a row that has none, among others that do
+
+Side = dict[str, np.ndarray]
+
+
 class Rows(NamedTuple):
-    """Checked rows: arrays as the drivers take them."""
+    """Checked rows: arrays as the drivers take them, and side columns, each with a value for every row.
+
+    Side columns are `id` (names the row), `time`, `weight`, `bundle` (its query or sentence), `domain` (its task, for learners of
+    several tasks), `user` and `item`.
+    """
 
     layout: str  # "dense" or "csr"
     arrays: tuple[np.ndarray, ...]  # (X,) or (indptr, indices, data)
     n: int
     width: int
     names: list[str] | None = None  # of the columns, where the input had any
-    tasks: np.ndarray | None = None  # to which each row belongs, where there are several
+    columns: Side = {}
+
+    def column(self, name: str) -> np.ndarray | None:
+        """Return a side column, None where there is none."""
+        return self.columns.get(name)
+
+    def beside(self, **columns: np.ndarray | None) -> Rows:
+        """Return the rows with more side columns, those that are not None."""
+        added = given(columns)
+        return self._replace(columns={**self.columns, **added}) if added else self
 
     def cut(self, a: int, b: int) -> Rows:
         """Return rows a to b."""
         if a == 0 and b == self.n:
             return self
         arrays = (self.arrays[0][a:b],) if self.layout == "dense" else (self.arrays[0][a : b + 1], *self.arrays[1:])
-        return self._replace(arrays=arrays, n=b - a, tasks=None if self.tasks is None else self.tasks[a:b])
+        return self._replace(arrays=arrays, n=b - a, columns=some_of(self.columns, slice(a, b)))
 
     def take(self, order: np.ndarray) -> Rows:
-        """Return the rows in another order."""
-        tasks = None if self.tasks is None else self.tasks[order]
+        """Return some of the rows, in the order asked for."""
+        columns = some_of(self.columns, order)
         if self.layout == "dense":
-            return self._replace(arrays=(self.arrays[0][order],), n=len(order), tasks=tasks)
+            return self._replace(arrays=(self.arrays[0][order],), n=len(order), columns=columns)
         indptr, indices, data = self.arrays
         sizes = np.diff(indptr)[order]
         start = np.zeros(len(order) + 1, np.int64)
         np.cumsum(sizes, out=start[1:])
         at = np.arange(start[-1]) + np.repeat(indptr[:-1][order] - start[:-1], sizes)
-        return self._replace(arrays=(start, indices[at], data[at]), n=len(order), tasks=tasks)
+        return self._replace(arrays=(start, indices[at], data[at]), n=len(order), columns=columns)
 
     def packed(self) -> Rows:
         """Return the rows without what their arrays hold of others, from which they were cut."""
@@ -58,6 +78,35 @@ class Rows(NamedTuple):
     def stored(self) -> np.ndarray:
         """Return how many coordinates are stored before each row, from 0."""
         return self.arrays[0] if self.layout == "csr" else np.arange(self.n + 1) * self.width
+
+
+def given(columns: dict[str, np.ndarray | None]) -> Side:
+    """Return the side columns that are not None; their names are checked."""
+    odd = columns.keys() - set(SIDE)
+    if odd:
+        raise ValueError(f"there is no side column {min(odd)!r}; there are {', '.join(SIDE)}")
+    return {name: values for name, values in columns.items() if values is not None}
+
+
+def some_of(columns: Side, part: Any) -> Side:
+    """Return the side columns of some rows."""
+    return {name: values[part] for name, values in columns.items()} if columns else columns
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Return consecutive rows as one; a side column that some lack is filled where that has a meaning, and left out where not."""
+    first = parts[0]
+    if first.layout == "dense":
+        arrays: tuple[np.ndarray, ...] = (np.concatenate([rows.arrays[0] for rows in parts]),)
+    else:
+        start = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(rows.arrays[0]) for rows in parts]))])
+        inner = [(rows.arrays[0][0], rows.arrays[0][-1], rows.arrays) for rows in parts]
+        arrays = (start, *(np.concatenate([of[k][a:b] for a, b, of in inner]) for k in (1, 2)))
+    columns = {}
+    for name in dict.fromkeys(name for rows in parts for name in rows.columns):
+        if name in ABSENT or all(name in rows.columns for rows in parts):
+            columns[name] = np.concatenate([rows.columns.get(name, np.full(rows.n, ABSENT.get(name))) for rows in parts])
+    return Rows(first.layout, arrays, sum(rows.n for rows in parts), max(rows.width for rows in parts), first.names, columns)
 
 
 # ---- compiled checks -------------------------------------------------------------------------------------------------

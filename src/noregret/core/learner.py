@@ -324,11 +324,11 @@ class Learner(Saved, Inner, Supports):
                 row = m.features.row(rows.examples[i], c is None or c[i] > 0.0)  # what has weight 0 brings no names
                 if m.features.size > size and (m.features.size > m.ready or m.filled):
                     if run:
-                        yield joined(run)._replace(tasks=rows.cut(a, i).tasks)
+                        yield joined(run).beside(**rows.cut(a, i).columns)
                     m.widen()
                     a, run = i, []
             run.append(row)
-        yield joined(run)._replace(tasks=rows.cut(a, rows.n).tasks)
+        yield joined(run).beside(**rows.cut(a, rows.n).columns)
 
     def _pieces(self, m: Model, rows: Rows) -> list[tuple[int, int, int]]:
         """Return the runs of rows to learn at once, with their width: all, unless new features change the formulas row by row."""

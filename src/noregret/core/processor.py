@@ -30,6 +30,14 @@ X86 = {
 }
 BASE = Level("baseline", "generic")  # every 64-bit ARM processor, among others
 NAMES = ("v2", "v3", "v4", "host")
+USUAL = ("v3", "baseline")  # nothing needs to be said about these
+
+
+def described(level: str) -> str:
+    """Return a level in words."""
+    if level in X86:
+        return f"code for x86-64-{level}"
+    return {"host": "code for the processor at hand", "interpreted": "interpreted code"}.get(level, f"{level} code")
 
 
 @cache

@@ -39,6 +39,12 @@ def unquoted(text: str) -> str:
     return text.strip()
 
 
+def is_sparse(block: Block) -> bool:
+    """Return whether the rows of a block are sparse, as the first one is."""
+    first = re.search(rb"^[ \t]*([^%\s])", block.data, re.M)
+    return first is not None and first[1] == b"{"
+
+
 class ArffReader(CsvReader):
     """ARFF, dense or sparse. Nominal attributes are categories; a value that was not declared is a bad row."""
 
@@ -84,9 +90,18 @@ class ArffReader(CsvReader):
 
     def parse(self, block: Block) -> Parsed:
         """Parse the whole rows of a block."""
-        first = re.search(rb"^[ \t]*([^%\s])", block.data, re.M)
-        parsed = self._sparse(block) if first is not None and first[1] == b"{" else super().parse(block)
+        parsed = self._sparse(block) if is_sparse(block) else super().parse(block)
         return parsed if parsed.rows is None else parsed._replace(rows=self._typed(parsed.rows))
+
+    def scan(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the whole rows of a block begin (and end), and how many cells each has; sparse ones count as one cell."""
+        if not is_sparse(block):
+            return super().scan(block)
+        return scanned(block.data, "\n", self.quotes, block.final, self.escape)
+
+    def hides(self, path: str) -> bool:
+        """Return True: lines of the attributes are not rows."""
+        return True
 
     def plain(self, data: bytes) -> bytes:
         """Return records with single quotes around what stands in double ones, and no space before them."""
@@ -120,7 +135,7 @@ class ArffReader(CsvReader):
         """Parse rows {number value, ...}: numbers that are left out are 0, nominal values the first declared."""
         import pyarrow as pa
 
-        starts, fields = scanned(block.data, "\n", self.quotes, block.final, self.escape)
+        starts, fields = self.scan(block)
         most = max(CELLS // max(len(self.columns), 1), 1)
         rows: list[dict[int, Any]] = []
         end = 0

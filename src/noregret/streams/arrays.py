@@ -6,8 +6,7 @@ An .npz holds `X`, or the parts that scipy.sparse.save_npz writes, with `y` and 
 from __future__ import annotations
 
 import itertools
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,13 @@ import numpy as np
 from ..core import inputs
 from ..core.batch import Batch, Position, Reader, Skipped
 from ..core.inputs import Rows
-from ..core.labels import Coded, some
+from ..core.labels import Coded
 from ..transforms.cells import is_frame, record_of
-from .source import Source, compression, expand, total_size
+from .pieces import limits, places
+from .source import Held, Source, compression, expand, named, open_plain, place, size_of, total_size
 
 ROWS = 1 << 14
+FIRST = {"file": 0, "row": 0, "examples": 0, "skipped": 0}  # the position where all begins
 
 
 class MemoryReader(Reader):
@@ -27,13 +28,18 @@ class MemoryReader(Reader):
 
     def __init__(self, data: Any, y: Any, c: np.ndarray | None, name: str, kind: str, rows: int = ROWS) -> None:
         super().__init__()
-        self.data, self.y, self.c = data, y, c
-        self.name, self.kind, self.rows = name, kind, rows
+        self.all = Batch(data, y, {}).beside(weight=c)
+        self.name, self.kind, self.rows, self.tabular = name, kind, rows, not isinstance(data, Rows)
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""
         self.skipped = Skipped()
-        yield from pieces(self.data, self.y, self.c, self.rows, position or {"row": 0}, {"file": 0, "path": self.name}, 0)
+        at, end = position or self.span[0] or FIRST, self.span[1] or {"row": None}
+        yield from slices(self.all, self.rows, (at["row"], end["row"]), {"file": 0, "path": self.name}, not_here(at))
+
+    def starts(self, n: int) -> list[Position | None]:
+        """Return the positions of n rows, equally far apart."""
+        return row_starts(self.all.n, n)
 
 
 class RecordsReader(Reader):
@@ -41,18 +47,20 @@ class RecordsReader(Reader):
 
     kind = "records"
     name = "records"
+    tabular = True
 
     def __init__(self, source: Iterable[Any], rows: int = 1024) -> None:
         super().__init__()
         self.source, self.rows = source, rows
-        self.once = iter(source) is source
+        self.replayable = iter(source) is not source
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""
         self.begin_pass()
         self.skipped = Skipped()
-        row = 0 if position is None else position["row"]
-        source = itertools.islice(iter(self.source), row, None)
+        at, end = position or self.span[0] or FIRST, self.span[1] or {"row": None}
+        row, before = at["row"], not_here(at)
+        source = itertools.islice(iter(self.source), row, end["row"])
         while part := list(itertools.islice(source, self.rows)):
             for i, example in enumerate(part):
                 if not (isinstance(example, tuple) and len(example) in (2, 3) and isinstance(example[0], Mapping)):
@@ -63,7 +71,13 @@ class RecordsReader(Reader):
                 c = inputs.sample_weights([e[2] if len(e) == 3 else 1.0 for e in part], len(part))
             labels = [e[1] for e in part]
             y = None if all(v is None for v in labels) else inputs.targets(labels, len(part), numeric=False)
-            yield Batch([e[0] for e in part], y, c, None, None, {"file": 0, "row": row, "examples": row, "skipped": 0})
+            yield Batch([e[0] for e in part], y, {"file": 0, "row": row, "examples": before + row, "skipped": 0}).beside(weight=c)
+
+    def starts(self, n: int) -> list[Position | None]:
+        """Return the positions of n examples, equally far apart."""
+        if not isinstance(self.source, Sized):
+            return super().starts(n)
+        return row_starts(len(self.source), n)
 
 
 class ArraysReader(Reader):
@@ -74,33 +88,39 @@ class ArraysReader(Reader):
     def __init__(self, source: Source, rows: int = ROWS) -> None:
         super().__init__()
         self.paths = expand(source, "*.npz")
-        self.name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ", ".join(self.paths)
+        self.name = named(source, self.paths)
         self.size = total_size(self.paths)
         self.rows = rows
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""
         self.skipped = Skipped()
-        at = position or {"file": 0, "row": 0, "examples": 0}
-        before = at["examples"] - at["row"]
-        for k in range(at["file"], len(self.paths)):
-            data, y, c = loaded(self.paths[k])
-            here = {"row": at["row"] if k == at["file"] else 0}
-            yield from pieces(data, y, c, self.rows, here, {"file": k, "path": self.paths[k]}, before)
-            before += data.n
-            self.read = sum(map(os.path.getsize, self.paths[: k + 1]))
+        at = position or self.span[0] or FIRST
+        before = not_here(at)
+        ends = limits(len(self.paths), self.span[1], "row")
+        for k in range(at["file"], len(ends)):
+            whole = loaded(self.paths[k])
+            span = (at["row"] if k == at["file"] else 0, ends[k])
+            yield from slices(whole, self.rows, span, place(self.paths, k), before)
+            before += whole.n
+            self.read = sum(map(size_of, self.paths[: k + 1]))
+
+    def starts(self, n: int) -> list[Position | None]:
+        """Return the positions of n rows, equally far apart."""
+        found = places([loaded(path).n for path in self.paths], n, lambda _, rows: rows)
+        return [{**FIRST, **place(self.paths, file, row=row)} for file, row in found]
 
 
-def loaded(path: str) -> tuple[Rows, Any, np.ndarray | None]:
+def loaded(path: str) -> Batch:
     """Return the rows, targets and weights in a file of arrays."""
     if compression(path) is not None:
         raise ValueError(f"{path}: expected .npz or .npy as NumPy writes it, found a compressed file. Unpack it first.")
     try:
-        found = np.load(path, allow_pickle=False)
+        found = np.load(open_plain(path) if isinstance(path, Held) else path, allow_pickle=False)
     except (ValueError, EOFError, OSError) as e:
         raise ValueError(f"{path}: expected arrays of numbers as NumPy saves them ({e})") from None
     if isinstance(found, np.ndarray):
-        return inputs.rows(found, "float64"), None, None
+        return Batch(inputs.rows(found, "float64"), None, {})
     try:
         with found:
             return taken({k: found[k] for k in found.files})
@@ -108,7 +128,7 @@ def loaded(path: str) -> tuple[Rows, Any, np.ndarray | None]:
         raise ValueError(f"{path}: {e}") from None
 
 
-def taken(arrays: dict[str, np.ndarray]) -> tuple[Rows, Any, np.ndarray | None]:
+def taken(arrays: dict[str, np.ndarray]) -> Batch:
     """Return the rows, targets and weights among named arrays."""
     X = arrays.get("X")
     if X is None and {"indptr", "indices", "data", "shape"} <= arrays.keys():
@@ -123,7 +143,7 @@ def taken(arrays: dict[str, np.ndarray]) -> tuple[Rows, Any, np.ndarray | None]:
     rows = inputs.rows(X, "float64")
     y = arrays.get("y")
     y = None if y is None else inputs.targets(y, rows.n, numeric=False)
-    return rows, coded(y), inputs.sample_weights(arrays.get("sample_weight"), rows.n)
+    return Batch(rows.beside(weight=inputs.sample_weights(arrays.get("sample_weight"), rows.n)), coded(y), {})
 
 
 def coded(y: np.ndarray | None) -> np.ndarray | Coded | None:
@@ -134,14 +154,23 @@ def coded(y: np.ndarray | None) -> np.ndarray | Coded | None:
     return Coded(values.tolist(), codes.astype(np.int64))
 
 
-def pieces(data: Any, y: Any, c: np.ndarray | None, size: int, at: Position, where: Position, before: int) -> Iterator[Batch]:
-    """Yield rows or a record batch in pieces from some row on."""
-    n = data.n if isinstance(data, Rows) else data.num_rows
-    for a in range(at["row"], n, size):
-        b = min(a + size, n)
-        part = data.cut(a, b) if isinstance(data, Rows) else data.slice(a, b - a)
-        position = {**where, "row": b, "examples": before + b, "skipped": 0}
-        yield Batch(part, None if y is None else some(y, slice(a, b)), None if c is None else c[a:b], None, None, position)
+def not_here(at: Position) -> int:
+    """Return how many examples came before a position that are not rows of its file; less than 0 in a piece of it."""
+    found: int = at.get("examples", at["row"]) - at["row"]
+    return found
+
+
+def row_starts(rows: int, n: int) -> list[Position | None]:
+    """Return the positions of n rows, equally far apart."""
+    return [{**FIRST, "row": row} for _, row in places([rows], n, lambda _, rows: rows)]
+
+
+def slices(whole: Batch, size: int, span: tuple[int, int | None], where: Position, before: int) -> Iterator[Batch]:
+    """Yield a batch in slices, from some row on to another, or to the end."""
+    end = whole.n if span[1] is None else span[1]
+    for a in range(span[0], end, size):
+        b = min(a + size, end)
+        yield whole.cut(a, b)._replace(position={**where, "row": b, "examples": before + b, "skipped": 0})
 
 
 def in_memory(source: Any, y: Any = None, sample_weight: Any = None) -> Reader:
@@ -163,5 +192,5 @@ def in_memory(source: Any, y: Any = None, sample_weight: Any = None) -> Reader:
     if isinstance(source, Iterable) and not isinstance(source, (str, bytes, Mapping)):
         return RecordsReader(source)
     raise TypeError(
-        f"expected a path, an array, a sparse matrix, a frame or examples as (dict, label); got {type(source).__name__}"
+        f"expected a path, bytes, an array, a sparse matrix, a frame or examples as (dict, label); got {type(source).__name__}"
     )

@@ -6,12 +6,29 @@ A block is filled to the same size from its first byte, so a pass that goes on f
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import copy
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from ..core.batch import BadRow, Batch, Position, Reader, Skipped
 from .ahead import ahead
-from .source import ByteStream, Source, compression, expand, is_regular, named, open_bytes, same_place, total_size
+from .pieces import begun_at, called, limits, line_starts, places, refuse_packed
+from .source import (
+    ByteStream,
+    Source,
+    expand,
+    is_plain,
+    is_regular,
+    named,
+    open_bytes,
+    open_plain,
+    place,
+    same_place,
+    size_of,
+    total_size,
+)
 
 if TYPE_CHECKING:
     from ..transforms.table import Table
@@ -40,7 +57,7 @@ class Parsed(NamedTuple):
     used: int
 
 
-class Piece(NamedTuple):
+class Stretch(NamedTuple):
     """Rows that were read ahead: a record batch or None, where the next begin, bytes on disk so far, bad rows since the last."""
 
     rows: Any
@@ -52,6 +69,8 @@ class Piece(NamedTuple):
 class TableReader(Reader):
     """A reader of files of tables. A thread reads ahead while rows are learned from; pipes are read as they are asked for."""
 
+    tabular = True
+
     def __init__(self, source: Source, inside: str, on_bad: str, required: Any) -> None:
         super().__init__()
         if on_bad not in ("stop", "skip"):
@@ -61,7 +80,7 @@ class TableReader(Reader):
         self.on_bad = on_bad
         self.required = (required,) if isinstance(required, str) else tuple(required)  # columns whose cells must be there
         self.size = total_size(self.paths)
-        self.once = self.size is None  # standard input, pipes
+        self.replayable = self.size is not None  # not so: standard input, pipes
         self.weight: str | None = None  # a column whose numbers must not be negative
         self.ignored: frozenset[str] = frozenset()  # columns that may hold anything
         self._found = Skipped()
@@ -78,14 +97,18 @@ class TableReader(Reader):
             raise bad
         self._found.add(bad)
 
-    def pieces(self, at: Position) -> Iterator[Piece]:
+    def stretches(self, at: Position) -> Iterator[Stretch]:
         """Yield rows from a position on."""
         raise NotImplementedError
 
-    def piece(self, rows: Any, position: Position, read: int) -> Piece:
+    def stretch(self, rows: Any, position: Position, read: int) -> Stretch:
         """Return rows with the bad ones met on the way."""
         found, self._found = self._found, Skipped()
-        return Piece(rows, position, read, found)
+        return Stretch(rows, position, read, found)
+
+    def beginning(self) -> Position:
+        """Return the position of the first row."""
+        return {**place(self.paths, 0), "examples": 0, "skipped": 0}
 
     def before(self, file: int) -> int:
         """Return the bytes on disk of the files before one."""
@@ -93,22 +116,22 @@ class TableReader(Reader):
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""
-        at = position or {"file": 0, "path": self.paths[0], "examples": 0, "skipped": 0}
+        at = position or self.span[0] or self.beginning()
         same_place(self.paths, at)
         self.begin_pass()
         self.skipped, self._found, self.read = Skipped(), Skipped(), 0
         self.skipped.count = at["skipped"]
         examples = at["examples"]
-        made: Any = self.pieces(at)
-        pieces: Any = made if self.once else ahead(lambda: next(made, None), lambda: lambda piece: piece, 1, wait=True)
-        with contextlib.closing(made), contextlib.closing(pieces):
-            for piece in pieces:
-                self.skipped.join(piece.bad)
-                self.read = piece.read
-                if piece.rows is not None and piece.rows.num_rows:
-                    examples += piece.rows.num_rows
+        made: Any = self.stretches(at)
+        stretches: Any = ahead(lambda: next(made, None), lambda: lambda made: made, 1, wait=True) if self.replayable else made
+        with contextlib.closing(made), contextlib.closing(stretches):
+            for stretch in stretches:
+                self.skipped.join(stretch.bad)
+                self.read = stretch.read
+                if stretch.rows is not None and stretch.rows.num_rows:
+                    examples += stretch.rows.num_rows
                     counts = {"examples": examples, "skipped": self.skipped.count}
-                    yield Batch(piece.rows, None, None, None, None, {**piece.position, **counts})
+                    yield Batch(stretch.rows, None, {**stretch.position, **counts})
 
 
 class BlockReader(TableReader):
@@ -135,19 +158,24 @@ class BlockReader(TableReader):
     def remember(self, position: Position) -> None:
         """Take back what `known` gave."""
 
-    def pieces(self, at: Position) -> Iterator[Piece]:
+    def stretches(self, at: Position) -> Iterator[Stretch]:
         """Yield the rows of each block."""
         self.remember(at)
-        for k in range(at["file"], len(self.paths)):
+        ends = limits(len(self.paths), self.span[1], "offset")
+        for k in range(at["file"], len(ends)):
             path, before = self.paths[k], self.before(k)
-            here = (at.get("offset", 0), at.get("line", 1)) if k == at["file"] else (0, 1)
-            for rows, offset, line, taken in self._file(path, *here):
-                where = {"file": k, "path": path, "offset": offset, "line": line, **self.known()}
-                yield self.piece(rows, where, before + taken)
+            begin = at if k == at["file"] else place(self.paths, k)
+            origin = {"origin": begin["origin"]} if "origin" in begin else {}
+            for rows, offset, line, taken in self._file(path, begin, ends[k], self.parse):
+                where = {**place(self.paths, k, offset=offset, line=line), **origin, **self.known()}
+                yield self.stretch(rows, where, before + taken)
 
-    def _file(self, path: str, offset: int, line: int) -> Iterator[tuple[Any, int, int, int]]:
-        """Yield the rows of each block of a file, and the byte, the line and the bytes on disk behind it."""
-        with opened(path, offset) as stream:
+    def _file(
+        self, path: str, begin: Position, end: int | None, parse: Callable[[Block], Parsed]
+    ) -> Iterator[tuple[Any, int, int, int]]:
+        """Yield what is made of each block of a file, and the byte, the line and the bytes on disk behind it."""
+        offset, line = begin.get("offset", 0), begin.get("line", 1)
+        with opened(path, offset, end) as stream:
             data, final, size, begun = b"", False, self.block, offset > 0
             prompt = self.prompt and not is_regular(path) and stream.plain
             while not final or data:
@@ -158,13 +186,13 @@ class BlockReader(TableReader):
                     return
                 if offset == 0 and data.startswith(UTF16):
                     raise ValueError(f"{path}: expected text in UTF-8, found UTF-16. Convert it: iconv -f UTF-16 -t UTF-8")
-                block = Block(path, data, offset, line, final)
+                block = Block(called(begin), data, offset, line, final)
                 rows, used = None, 0
                 if not begun:
                     head = self.begin(block)
                     begun, used = head is not None, head or 0
                 if begun and used == 0:
-                    rows, used = self.parse(block)
+                    rows, used = parse(block)
                 if used == 0 and data:
                     if final:
                         return
@@ -175,13 +203,62 @@ class BlockReader(TableReader):
                 data, size = data[used:], self.block
                 yield rows, offset, line, stream.consumed
 
+    # ---- pieces --------------------------------------------------------------------------------------------------------
+    settled = True  # whether what `known` returns stays so
+
+    def hides(self, path: str) -> bool:
+        """Return whether a line of a file may begin elsewhere than a record."""
+        return False
+
+    def records(self, block: Block) -> np.ndarray:
+        """Return where the whole records of a block begin, and where the last one ends; for files whose lines do not tell."""
+        raise NotImplementedError
+
+    def starts(self, n: int) -> list[Position | None]:
+        """Return the positions of at most n records, about equally far apart in bytes."""
+        refuse_packed(self.name, self.paths)
+        scout = copy.copy(self)
+        scout.on_bad, scout._found = "skip", Skipped()
+        scout.remember(self.beginning())
+        read: Any = scout.stretches(self.beginning())
+        with contextlib.closing(read):
+            while not scout.settled and next(read, None) is not None:
+                pass
+        found = places([size_of(path) for path in self.paths], n, scout._starts_in)
+        known = {file: scout._known_in(file) for file in dict(found)}
+        return [{**self.beginning(), "line": 1, **known[file], **begun_at(self.paths, file, at)} for file, at in found]
+
+    def _known_in(self, file: int) -> Position:
+        """Return what is known inside a file: each may have its columns in an order of its own."""
+        if self.known():
+            next(self._file(self.paths[file], place(self.paths, file), None, self._recorded), None)
+        return self.known()
+
+    def _starts_in(self, file: int, targets: list[int]) -> list[int]:
+        """Return where the records at or behind some bytes of a file begin."""
+        path = self.paths[file]
+        if not is_plain(path) or not self.hides(path):
+            return line_starts(path, targets)
+        found: list[int] = []
+        before = 0
+        for records, behind, _, _ in self._file(path, place(self.paths, file), None, self._recorded):
+            while records is not None and len(found) < len(targets) and targets[len(found)] < behind:
+                found.append(before + int(records[np.searchsorted(records, targets[len(found)] - before)]))
+            before = behind
+        return found + [size_of(path)] * (len(targets) - len(found))
+
+    def _recorded(self, block: Block) -> Parsed:
+        records = self.records(block)
+        return Parsed(records, int(records[-1]))
+
 
 class _Plain:
-    """A plain file from some byte on."""
+    """A plain file from some byte on, to its end or another byte."""
 
-    def __init__(self, path: str, offset: int) -> None:
-        self.file = open(path, "rb")  # noqa: SIM115
+    def __init__(self, path: str, offset: int, end: int | None) -> None:
+        self.file = open_plain(path)
         self.file.seek(offset)
+        self.end = size_of(path) if end is None else end
 
     def __enter__(self) -> _Plain:
         return self
@@ -190,17 +267,18 @@ class _Plain:
         self.file.close()
 
     def read(self, size: int) -> bytes:
-        return self.file.read(size)
+        found: bytes = self.file.read(min(size, max(self.end - self.file.tell(), 0)))
+        return found
 
     @property
     def consumed(self) -> int:
-        return self.file.tell()
+        return int(self.file.tell())
 
 
-def opened(path: str, offset: int) -> Any:
-    """Return the unpacked bytes of a file from some byte on."""
-    if is_regular(path) and compression(path) is None:
-        return _Plain(path, offset)
+def opened(path: str, offset: int, end: int | None) -> Any:
+    """Return the unpacked bytes of a file from some byte on, to its end or, unless it is compressed, to another byte."""
+    if is_plain(path):
+        return _Plain(path, offset, end)
     stream = open_bytes(path)
     while offset > 0:
         skipped = len(filled(stream, min(offset, BLOCK)))

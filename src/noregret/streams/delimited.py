@@ -16,6 +16,7 @@ import numpy as np
 
 from ..core.batch import BadRow, Position
 from .blocks import BLOCK, BOM, Block, BlockReader, Parsed
+from .pieces import holds
 from .records import joined, scanned
 from .source import Source
 
@@ -109,8 +110,7 @@ class CsvReader(BlockReader):
 
     def parse(self, block: Block) -> Parsed:
         """Parse the whole records of a block."""
-        assert self.delimiter is not None
-        starts, fields = scanned(block.data, self.delimiter, self.quotes or self.quote, block.final, self.escape)
+        starts, fields = self.scan(block)
         if len(fields) == 0:
             return Parsed(None, 0)
         if self.comment:
@@ -128,6 +128,24 @@ class CsvReader(BlockReader):
             column, expected, found = faults[r]
             self.bad(BadRow(block.path, block.line + block.data.count(b"\n", 0, int(starts[r])), column, expected, found))
         return Parsed(rows, int(starts[-1]))
+
+    def scan(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the whole records of a block begin (and end), and how many cells each has."""
+        assert self.delimiter is not None
+        return scanned(block.data, self.delimiter, self.quotes or self.quote, block.final, self.escape)
+
+    @property
+    def settled(self) -> bool:  # type: ignore[override]
+        """Whether all columns have had a cell that tells their kind."""
+        return bool(self.columns) and all(n in self.kinds or n in self.ignored for n in self.columns)
+
+    def hides(self, path: str) -> bool:
+        """Return whether there are quotes, inside which a line may end."""
+        return bool(self.quote) and holds(path, self.quote.encode())
+
+    def records(self, block: Block) -> np.ndarray:
+        """Return where the whole records of a block begin, and where the last one ends."""
+        return self.scan(block)[0]
 
     def plain(self, data: bytes) -> bytes:
         """Return records with one kind of quotes."""

@@ -7,6 +7,7 @@ read forward, the unfinished last line carried over. What a pass gives does not 
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 from collections.abc import Callable, Iterator
@@ -20,7 +21,21 @@ from ..core.batch import BadRow, Batch, Position, Reader, Skipped
 from ..core.inputs import Rows
 from .ahead import ahead
 from .numbers import PAD
-from .source import ByteStream, Source, compression, expand, is_regular, named, open_bytes, same_place, total_size
+from .pieces import begun_at, called, limits, line_starts, places, refuse_packed
+from .source import (
+    ByteStream,
+    Held,
+    Source,
+    expand,
+    is_plain,
+    is_regular,
+    named,
+    open_bytes,
+    place,
+    same_place,
+    size_of,
+    total_size,
+)
 
 IGNORED, REQUIRED, ABSENT = 0, 1, 2  # labels: read past if there, on every line, on no line
 KEPT_BAD = Skipped.KEPT
@@ -47,8 +62,6 @@ class Parsed(NamedTuple):
 
     data: Rows
     y: np.ndarray | None
-    c: np.ndarray | None
-    ids: Any
     lines: int
     used: int  # bytes from the start of the block: all, or up to a bad line
     bad: list[tuple[int, int, str, str]]  # of the first few: line in the block, column, expected, found
@@ -86,19 +99,25 @@ class Cut(NamedTuple):
 class Mapped:
     """A plain file, mapped into memory block by block."""
 
-    def __init__(self, path: str, offset: int) -> None:
+    def __init__(self, path: str, offset: int, limit: int | None = None) -> None:
         self.path, self.at = path, offset
         self.file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed by `close`)
-        self.size = self.now()
-        if offset > self.size:
+        now = self.now()
+        self.size = now if limit is None else limit  # or where to end
+        if max(offset, self.size) > now:
             self.file.close()
-            raise shrunk(path, offset, self.size)
+            raise shrunk(path, max(offset, self.size), now)
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(self.file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
 
     def now(self) -> int:
         """Return the size the file has now."""
         return os.fstat(self.file.fileno()).st_size
+
+    def window(self, stop: int) -> tuple[int, Any]:
+        """Return the bytes up to some place, and where they begin: at the next one or a little before."""
+        base = self.at - self.at % mmap.ALLOCATIONGRANULARITY
+        return base, mmap.mmap(self.file.fileno(), stop - base, access=mmap.ACCESS_READ, offset=base)
 
     @property
     def consumed(self) -> int:
@@ -111,15 +130,14 @@ class Mapped:
             return None
         if self.now() < self.size:  # touching what is gone would end the process
             raise shrunk(self.path, self.size, self.now())
-        base = self.at - self.at % mmap.ALLOCATIONGRANULARITY
         while True:
             stop = min(self.at + size + SLACK, self.size)
-            window = mmap.mmap(self.file.fileno(), stop - base, access=mmap.ACCESS_READ, offset=base)
-            newline = window.find(b"\n", self.at + size - 1 - base)
+            base, window = self.window(stop)
+            newline = window.find(b"\n", self.at + size - 1 - base, stop - base)
             if newline >= 0 or stop == self.size:
                 break
             size *= 2  # a line longer than the block
-        text = np.frombuffer(window, np.uint8)[self.at - base :]
+        text = np.frombuffer(window, np.uint8, stop - base)[self.at - base :]
         end = stop - self.at if newline < 0 else base + newline + 1 - self.at
         self.at += end
         return Cut(text[: end + PAD], end, end) if stop - self.at >= PAD else Cut(*padded(text, end), end)
@@ -127,6 +145,25 @@ class Mapped:
     def close(self) -> None:
         """Let go of the file."""
         self.file.close()
+
+
+class InMemory(Mapped):
+    """Bytes in memory."""
+
+    def __init__(self, path: Held, offset: int, limit: int | None = None) -> None:
+        self.path, self.at, self.data = path, offset, path.data
+        self.size = len(self.data) if limit is None else limit
+
+    def now(self) -> int:
+        """Return how many there are."""
+        return len(self.data)
+
+    def window(self, stop: int) -> tuple[int, Any]:
+        """Return them all."""
+        return 0, self.data
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 class Flowing:
@@ -178,6 +215,13 @@ class Flowing:
         self.stream.close()
 
 
+def opened(path: str, offset: int, limit: int | None) -> Mapped | Flowing:
+    """Return a file from some byte on, to its end or, unless it is compressed, to another byte."""
+    if not is_plain(path):
+        return Flowing(path, offset)
+    return InMemory(path, offset, limit) if isinstance(path, Held) else Mapped(path, offset, limit)
+
+
 def padded(content: Any, size: int) -> tuple[np.ndarray, int]:
     """Return text with a newline at its end and room to read past it, and its length."""
     text = np.zeros(size + 1 + PAD, np.uint8)
@@ -201,17 +245,16 @@ class Pass:
         self.reader = reader
         self.file, self.offset = position["file"], position["offset"]
         self.labelled: int | None = {True: REQUIRED, False: IGNORED, None: position.get("labelled")}[reader.labelled]
+        self.limits = limits(len(reader.paths), reader.span[1], "offset")
         self.open: Mapped | Flowing | None = None
-        sizes = [os.path.getsize(path) if is_regular(path) else 0 for path in reader.paths]
+        sizes = [size_of(path) if is_regular(path) else 0 for path in reader.paths]
         self.before = [sum(sizes[:i]) for i in range(len(sizes))]
 
     def next(self) -> Block | None:
         """Return the next block, None at the end."""
-        while self.file < len(self.reader.paths):
+        while self.file < len(self.limits):
             if self.open is None:
-                path = self.reader.paths[self.file]
-                plain = is_regular(path) and compression(path) is None
-                self.open = Mapped(path, self.offset) if plain else Flowing(path, self.offset)
+                self.open = opened(self.reader.paths[self.file], self.offset, self.limits[self.file])
             got = self.open.block(self.reader.block)
             if got is not None:
                 return self.block(*got)
@@ -270,7 +313,7 @@ class TextReader(Reader):
         self.paths = expand(source)
         self.name = named(source, self.paths)
         self.size = total_size(self.paths)
-        self.once = self.size is None  # standard input, pipes
+        self.replayable = self.size is not None  # not so: standard input, pipes
         self.hash_bits, self.stops, self.threads, self.block, self.labelled = hash_bits, on_bad == "stop", threads, block, labelled
 
     def has_label(self, line: bytes) -> bool | None:
@@ -294,10 +337,24 @@ class TextReader(Reader):
 
     def start(self, position: Position | None) -> Position:
         """Return where a pass begins, checked."""
+        position = position or self.span[0]
         if position is None:
-            return {"file": 0, "path": self.paths[0], "offset": 0, "line": 0, "examples": 0, "skipped": 0}
+            return {**place(self.paths, 0, offset=0, line=0), "examples": 0, "skipped": 0}
         same_place(self.paths, position)
         return dict(position)
+
+    def starts(self, n: int) -> list[Position | None]:
+        """Return the positions of at most n lines, about equally far apart in bytes."""
+        refuse_packed(self.name, self.paths)
+        first = self.start(None)
+        if self.labelled is None:  # whether lines have labels, the first example of all tells
+            blocks = Pass(self, first)
+            with contextlib.closing(blocks):
+                while blocks.labelled is None and blocks.next() is not None:
+                    pass
+            first["labelled"] = blocks.labelled
+        found = places([size_of(path) for path in self.paths], n, lambda file, at: line_starts(self.paths[file], at))
+        return [{**first, **begun_at(self.paths, file, at)} for file, at in found]
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples in order."""
@@ -307,9 +364,9 @@ class TextReader(Reader):
         self.skipped.count = at["skipped"]
         self.read = 0
         blocks = Pass(self, at)
-        results = ahead(blocks.next, self.parser, self.threads, wait=not self.once)
+        results = ahead(blocks.next, self.parser, self.threads, wait=self.replayable)
         try:
-            yield from self.gather(results, blocks, at, fresh=position is None)
+            yield from self.gather(results, blocks, at, fresh=position is None and self.span[0] is None)
         finally:
             results.close()  # type: ignore[attr-defined]
             blocks.close()
@@ -334,8 +391,9 @@ class TextReader(Reader):
         for block, parsed in results:
             empty = False
             if block.file != at["file"]:
-                at |= {"file": block.file, "path": self.paths[block.file], "line": 0}
-            bad = [BadRow(at["path"], at["line"] + line + 1, *rest) for line, *rest in parsed.bad]
+                at |= place(self.paths, block.file, line=0)
+                at.pop("origin", None)
+            bad = [BadRow(called(at), at["line"] + line + 1, *rest) for line, *rest in parsed.bad]
             stopped = bool(bad) and self.stops
             if not stopped:
                 for row in bad:
@@ -350,7 +408,7 @@ class TextReader(Reader):
             self.read = block.taken
             self.note(parsed.data)
             if parsed.data.n:
-                yield Batch(parsed.data, parsed.y, parsed.c, parsed.ids, None, dict(at))
+                yield Batch(parsed.data, parsed.y, dict(at))
             if stopped:
                 raise bad[0]
         if empty:

@@ -1,4 +1,4 @@
-"""From what a user names to bytes: paths, globs, standard input; gzip, zstd and bz2 unpacked on the way."""
+"""From what a user names to bytes: paths, globs, standard input, bytes in memory; gzip, zstd and bz2 unpacked on the way."""
 
 from __future__ import annotations
 
@@ -10,14 +10,26 @@ import select
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 STDIN = "-"
-SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bz2"}
+PACKINGS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bz2"}
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
 HEAD = max(map(len, MAGIC))
 
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+class Held(str):
+    """Bytes in memory that are read as a file: the text is its name, for errors and positions."""
+
+    data: bytes
+
+    def __new__(cls, data: bytes, name: str = "<bytes>") -> Self:
+        """Return a name with bytes behind it."""
+        held = super().__new__(cls, name)
+        held.data = data
+        return held
 
 
 def expand(source: Source, inside: str | None = None) -> list[str]:
@@ -32,7 +44,7 @@ def expand(source: Source, inside: str | None = None) -> list[str]:
 
 
 def _expand(name: str, inside: str | None) -> Iterator[str]:
-    if name == STDIN:
+    if name == STDIN or isinstance(name, Held):
         yield name
     elif os.path.isdir(name):
         if inside is None:
@@ -55,26 +67,46 @@ def _matches(pattern: str, otherwise: str) -> list[str]:
 
 def compression(path: str) -> str | None:
     """Return gzip, zstd, bz2 or None: by the suffix, or by the first bytes where the suffix says nothing."""
-    known = SUFFIXES.get(os.path.splitext(path)[1].lower())
+    known = PACKINGS.get(os.path.splitext(path)[1].lower())
     if known is not None or not is_regular(path):
         return known
-    with open(path, "rb") as file:
+    with open_plain(path) as file:
         return _by_magic(file.read(HEAD))
 
 
 def is_regular(path: str) -> bool:
-    """Return whether this is a plain file on disk, not standard input, a pipe or a device."""
-    return path != STDIN and stat.S_ISREG(os.stat(path).st_mode)
+    """Return whether this is a file on disk or in memory, not standard input, a pipe or a device."""
+    return isinstance(path, Held) or (path != STDIN and stat.S_ISREG(os.stat(path).st_mode))
+
+
+def is_plain(path: str) -> bool:
+    """Return whether this is a file that is not compressed: its bytes can be read from anywhere on."""
+    return is_regular(path) and compression(path) is None
+
+
+def open_plain(path: str) -> Any:
+    """Return the bytes of a file as they are."""
+    return io.BytesIO(path.data) if isinstance(path, Held) else open(path, "rb")
+
+
+def size_of(path: str) -> int:
+    """Return the bytes of a file."""
+    return len(path.data) if isinstance(path, Held) else os.path.getsize(path)
 
 
 def total_size(paths: Sequence[str]) -> int | None:
     """Return the bytes on disk of all files, None where one of them has no size."""
-    return sum(map(os.path.getsize, paths)) if all(map(is_regular, paths)) else None
+    return sum(map(size_of, paths)) if all(map(is_regular, paths)) else None
 
 
 def named(source: Source, paths: Sequence[str]) -> str:
     """Return what the user called a source."""
-    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else ", ".join(paths)
+    return str(source) if isinstance(source, (str, os.PathLike)) else ", ".join(paths)
+
+
+def place(paths: Sequence[str], file: int, **within: int) -> dict[str, Any]:
+    """Return the part of a position that says where it is in files."""
+    return {"file": file, "path": str(paths[file]), **within}
 
 
 def same_place(paths: Sequence[str], position: Any) -> None:
@@ -96,7 +128,7 @@ class ByteStream(io.RawIOBase):
         self.path = path
         self._head = b""
         self._taken = 0
-        self._raw: Any = _standard_input() if path == STDIN else open(path, "rb", buffering=0)  # noqa: SIM115
+        self._raw: Any = _raw(path)
         regular = is_regular(path)
         kind = compression(path)
         if kind is None and not regular:
@@ -169,6 +201,12 @@ class _Again(io.RawIOBase):
             head, self._head = self._head, b""
             return head
         return self._rest.read(size) or b""
+
+
+def _raw(path: str) -> Any:
+    if isinstance(path, Held):
+        return io.BytesIO(path.data)
+    return _standard_input() if path == STDIN else open(path, "rb", buffering=0)
 
 
 def _standard_input() -> Any:

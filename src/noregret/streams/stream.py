@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -12,14 +13,13 @@ import numpy as np
 from ..core.batch import Batch, Position, Reader, Skipped
 from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
-from ..core.labels import some
 from ..text import meant
 from ..transforms.front import Front
-from ..transforms.maps import Map
 from ..transforms.scale import Normalize, Scale
+from ..transforms.step import Map
 from ..transforms.table import Table
-from .source import STDIN, expand, is_regular, open_bytes
-from .source import SUFFIXES as PACKED
+from . import formats
+from .source import Held
 
 ROLES = tuple(k for k in inspect.signature(Table).parameters if k != "hash_bits")
 
@@ -66,6 +66,15 @@ class Stream:
             return Hashed(self.reader.hash_bits, bias)
         return Columns(rows.width, bias, rows.names) if rows.layout == "dense" else Numbers(bias)
 
+    def split(self, n: int) -> list[Stream]:
+        """Return streams of consecutive pieces, at most n and about equal, which together give every row once and in order.
+
+        Columns and what they hold are decided as in a pass over the whole. `piece=stream.reader.span` opens a piece again.
+        """
+        if self.front is not None and self.front.table is not None:
+            self.reader.heed(self.front.table, True)
+        return [Stream(piece, self.front) for piece in self.reader.split(n)]
+
     @property
     def unused(self) -> int:
         """Columns before the first feature, where the source numbers features: from 1 on, there is no feature 0."""
@@ -78,26 +87,9 @@ class Stream:
         return {"name": self.name, "kind": self.kind, "bytes": size}
 
 
-def cut(batch: Batch, a: int, b: int) -> Batch:
-    """Return rows a to b of a batch whose data are Rows."""
-    if a == 0 and b == batch.data.n:
-        return batch
-    part = slice(a, b)
-    c, ids, times = (None if v is None else v[part] for v in (batch.c, batch.ids, batch.times))
-    y = None if batch.y is None else some(batch.y, part)
-    return batch._replace(data=batch.data.cut(a, b), y=y, c=c, ids=ids, times=times)
-
-
-def taken(batch: Batch, rows: np.ndarray) -> Batch:
-    """Return some rows of a batch, in the order asked for."""
-    c, ids, times = (None if v is None else np.asarray(v)[rows] for v in (batch.c, batch.ids, batch.times))
-    y = None if batch.y is None else some(batch.y, rows)
-    return batch._replace(data=batch.data.take(rows), y=y, c=c, ids=ids, times=times)
-
-
 def counting(batch: Batch) -> Batch:
     """Return the rows that count: those of weight 0 are no examples."""
-    return batch if batch.c is None or batch.c.all() else taken(batch, np.flatnonzero(batch.c))
+    return batch if batch.c is None or batch.c.all() else batch.take(np.flatnonzero(batch.c))
 
 
 # ---- opening ---------------------------------------------------------------------------------------------------------
@@ -124,16 +116,19 @@ def stream(
     threads: int = 2,
     header: bool | None = None,
     delimiter: str | None = None,
+    piece: tuple[Position | None, Position | None] | None = None,
     **roles: Any,
 ) -> Stream:
     """Return a source as a Stream.
 
-    `source` is a path, a glob, a list of these, "-" for standard input, "synthetic:NAME?option=value", an array, sparse matrix or
-    frame (with labels in `y`, or in its column `target`), or a list of (dict, label). Formats are known by name or by their first
-    bytes: svmlight, vw, csv, tsv, jsonl, parquet, arff, npz.
+    `source` is a path, a glob, a list of these, "-" for standard input, "synthetic:NAME?option=value", the bytes of a file, an
+    array, sparse matrix or frame (with labels in `y`, or in its column `target`), or a list of (dict, label). Formats are known by
+    name or by their first bytes: svmlight, vw, csv, tsv, jsonl, parquet, arff, npz. `piece` gives the two positions between which
+    to read, as `split` finds them.
 
-    For tables: `target`, `weight`, `id`, `time` and `task` name columns; `numeric`, `categorical`, `text` and `ignore` say what the
-    others are (by default numbers are numeric and text is a category), `cross` adds products of columns, `ngrams` runs of words.
+    For tables: `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns; `numeric`,
+    `categorical`, `text` and `ignore` say what the others are (by default numbers are numeric and text is a category), `cross` adds
+    products of columns, `ngrams` runs of words.
     `hash_bits` folds features into 2^hash_bits places, `scale` standardises them as they come, `normalize` brings rows to length
     1; a `front` given does all of this instead. `maps` (RandomFourier, ...) come after it.
 
@@ -148,12 +143,13 @@ def stream(
     if on_bad not in ("stop", "skip"):
         raise ValueError(f"on_bad must be 'stop' or 'skip', got {on_bad!r}")
     given = {k: v for k, v in roles.items() if v is not None and v != () and v != []}
-    reader = open_reader(source, y, format, hash_bits, on_bad, threads, header, delimiter)
-    tabular = reader.kind in TABLES
-    if given and not tabular:
+    options = {"hash_bits": hash_bits, "on_bad": on_bad, "threads": threads, "header": header, "delimiter": delimiter}
+    reader = open_reader(source, y, format, **options)
+    reader = reader if piece is None else reader.piece(*piece)
+    if given and not reader.tabular:
         raise ValueError(f"{reader.name} is {reader.kind}, which has no named columns: {sorted(given)[0]!r} is for tables")
     if front is None:
-        table = Table(**given, hash_bits=hash_bits) if tabular else None
+        table = Table(**given, hash_bits=hash_bits) if reader.tabular else None
         maps = (*([Scale()] if scale else []), *([Normalize(normalize)] if normalize else []), *maps)
         front = Front(table, maps) if table is not None or maps else None
     elif maps:
@@ -167,57 +163,20 @@ def followed(front: Front | None, maps: Sequence[Map]) -> Front:
     return Front(begun.table, [*begun.maps, *maps])
 
 
-TABLES = ("csv", "tsv", "jsonl", "parquet", "arff", "frame", "records")
-SUFFIXES = {
-    "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight", "vw": "vw", "csv": "csv", "tsv": "tsv", "tab": "tsv",
-    "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl", "parquet": "parquet", "pq": "parquet", "arff": "arff", "npz": "npz",
-    "npy": "npz",
-}  # fmt: skip
-FORMATS = sorted(set(SUFFIXES.values()))
-
-
-def open_reader(
-    source: Any,
-    y: Any,
-    format: str | None,  # noqa: A002
-    hash_bits: int | None,
-    on_bad: str,
-    threads: int,
-    header: Any,
-    delimiter: Any,
-) -> Reader:
-    """Return the reader of a source."""
+def open_reader(source: Any, y: Any, format: str | None, **options: Any) -> Reader:  # noqa: A002
+    """Return the reader of a source; it gets those of the options that it takes."""
     if isinstance(source, Reader):
         return source
-    if isinstance(source, str) and source.startswith("synthetic:"):
-        from .synthetic import from_url
+    if isinstance(source, (bytes, bytearray, memoryview, io.BytesIO)):
+        source = Held(source.getvalue() if isinstance(source, io.BytesIO) else bytes(source))
+    address = formats.of_address(source)
+    if address is not None:
+        return address.open(source, **options)
+    if is_path(source):
+        return formats.of_files(source, format).open(source, **options)
+    from .arrays import in_memory
 
-        return from_url(source)
-    if not is_path(source):
-        from .arrays import in_memory
-
-        return in_memory(source, y)
-    if format is not None and format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
-    kind = format or known_format(source)
-    if kind in ("svmlight", "vw"):
-        from .svmlight import SvmlightReader
-        from .vw import VwReader
-
-        if kind == "vw":
-            return VwReader(source, on_bad=on_bad, threads=threads, hash_bits=18 if hash_bits is None else hash_bits)
-        return SvmlightReader(source, on_bad=on_bad, threads=threads, hash_bits=hash_bits)
-    from . import arff, arrays, tables
-
-    if kind == "npz":
-        return arrays.ArraysReader(source)
-    if kind == "arff":
-        return arff.ArffReader(source, on_bad=on_bad)
-    if kind == "parquet":
-        return tables.ParquetReader(source, on_bad=on_bad)
-    if kind == "jsonl":
-        return tables.JsonReader(source, on_bad=on_bad)
-    return tables.CsvReader(source, kind=kind, on_bad=on_bad, header=header, delimiter=delimiter)
+    return in_memory(source, y)
 
 
 def is_path(source: Any) -> bool:
@@ -225,59 +184,3 @@ def is_path(source: Any) -> bool:
     if isinstance(source, (list, tuple)):
         return len(source) > 0 and all(isinstance(s, (str, os.PathLike)) for s in source)
     return isinstance(source, (str, os.PathLike))
-
-
-def known_format(source: Any) -> str:
-    """Return the format of files by the name of the first, or by how it begins."""
-    if isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
-        inside = [SUFFIXES.get(ending(path), "") for path in expand(source, "*")]
-        return "parquet" if "parquet" in inside else next(filter(None, inside), "parquet")
-    paths = expand(source)
-    if ending(paths[0]) in SUFFIXES:
-        return SUFFIXES[ending(paths[0])]
-    if not is_regular(paths[0]):  # what is read to tell its format would be lost
-        what = "standard input" if paths[0] == STDIN else f"the pipe {paths[0]}"
-        raise ValueError(f"{what} has no name to tell its format: give one of {', '.join(FORMATS)}")
-    with open_bytes(paths[0]) as f:
-        return sniffed(f.read(1 << 16), paths[0])
-
-
-def ending(path: str) -> str:
-    """Return how the name of a file ends, packing apart."""
-    name = os.path.basename(path).lower()
-    for suffix in PACKED:
-        name = name.removesuffix(suffix)
-    return name.rpartition(".")[2] if "." in name else ""
-
-
-def sniffed(head: bytes, path: str) -> str:
-    """Return the format that a file begins like."""
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.startswith((b"PK\x03\x04", b"\x93NUMPY")):
-        return "npz"
-    lines = [line for line in head.decode("utf-8", "replace").lstrip("\ufeff").splitlines() if line.strip()]
-    first = lines[0].strip() if lines else ""
-    if first.startswith("{"):
-        return "jsonl"
-    if any(line.lower().startswith(("@relation", "@attribute")) for line in lines[:100]):
-        return "arff"
-    if "|" in first and first.partition("|")[2] and "," not in first.partition("|")[0]:
-        return "vw"
-    tokens = first.partition("#")[0].split()
-    if len(tokens) > 1 and all(number(t.partition(":")[2]) and ":" in t for t in tokens[1:]) and number(tokens[0]):
-        return "svmlight"
-    if "\t" in first:
-        return "tsv"
-    if "," in first or ";" in first:
-        return "csv"
-    raise ValueError(f"{path}: cannot tell its format from its name or its beginning: give one of {', '.join(FORMATS)}")
-
-
-def number(text: str) -> bool:
-    """Return whether a text is a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -223,7 +223,7 @@ class Room:
 
 
 class SvmlightReader(TextReader):
-    """Reads svmlight and libsvm text. `qid`s, where there are any, are the ids of a batch."""
+    """Reads svmlight and libsvm text. `qid`s, where there are any, are the side column `bundle`, -1 for a row without one."""
 
     kind = "svmlight"
     expected = EXPECTED
@@ -266,10 +266,10 @@ class SvmlightReader(TextReader):
         out = room.out
         arrays = (out.indptr[: rows + 1].copy(), out.indices[:stored].copy(), out.values[:stored].copy())
         return Parsed(
-            Rows("csr", arrays, rows, int(top) + 1 if bits is None else 1 << bits),
+            Rows("csr", arrays, rows, int(top) + 1 if bits is None else 1 << bits).beside(
+                bundle=out.groups[:rows].copy() if grouped else None
+            ),
             out.labels[:rows].copy() if labelled == REQUIRED else None,
-            None,
-            out.groups[:rows].copy() if grouped else None,
             lines,
             at - block.start,
             self.bad_lines(block, room.bad, faults),

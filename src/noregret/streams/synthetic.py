@@ -18,6 +18,7 @@ import numpy as np
 
 from ..core.batch import Batch, Position, Reader
 from ..core.inputs import Rows
+from .pieces import places
 
 BLOCK = 4096  # rows made at once, fewer where they are wide
 CELLS = 1 << 20
@@ -346,14 +347,15 @@ class SyntheticReader(Reader):
         given = "&".join(f"{k}={written(v)}" for k, v in options.items())
         self.name = name or PREFIX + source + ("?" + given if given else "")
         n = self.options["n"]
-        self.size = None if math.isinf(n) else n
+        self.endless = math.isinf(n)
+        self.size = None if self.endless else n
         still = self.options.get("drift") == "none"
         self.drifts = [r for r in self.options.get("at", []) if r < n and not still]
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples, from the row of a position on."""
-        start = row_of(position)
-        n, seed = self.options["n"], self.options["seed"]
+        start, stop = row_of(position or self.span[0]), self.span[1]
+        n, seed = self.options["n"] if stop is None else stop["row"], self.options["seed"]
         size = int(max(16, min(BLOCK, CELLS // max(self.options.get("d", 1), 4 * self.options.get("length", 1)))))
         block = SOURCES[self.source].make(self.options, np.random.default_rng(np.random.SeedSequence(seed)))
         self.read = start
@@ -364,7 +366,11 @@ class SyntheticReader(Reader):
             data, y = block(own, np.arange(first, first + size))
             a, b = self.read - first, int(min(size, n - first))
             self.read = first + b
-            yield Batch(data.cut(a, b), y[a:b], None, None, None, {"row": self.read})
+            yield Batch(data.cut(a, b), y[a:b], {"row": self.read})
+
+    def starts(self, n: int) -> list[Position | None]:
+        """Return the positions of n rows, equally far apart."""
+        return [{"row": row} for _, row in places([self.options["n"]], n, lambda _, rows: rows)]
 
 
 def checked(source: str, given: Options) -> Options:

@@ -1,4 +1,4 @@
-"""Tables in files: JSON lines, Parquet and Arrow files; and, from their own module, CSV and TSV."""
+"""Tables in files: JSON lines, Parquet and Arrow files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ import numpy as np
 
 from ..core.batch import BadRow, Position
 from ..transforms.cells import OPEN, flat
-from .blocks import BLOCK, BOM, Block, BlockReader, Parsed, Piece, TableReader
-from .delimited import CsvReader
-from .source import Source
-
-__all__ = ["CsvReader", "JsonReader", "ParquetReader"]
+from .blocks import BLOCK, BOM, Block, BlockReader, Parsed, Stretch, TableReader
+from .pieces import limits, places
+from .source import Held, Source, open_plain, place, size_of
 
 ROWS = 1 << 15
 
@@ -173,28 +171,51 @@ class ParquetReader(TableReader):
         super().__init__(source, "*.parquet", on_bad, required)
         self.root = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
         self.rows = rows
-        if self.once:
+        if not self.replayable:
             raise ValueError(f"{self.name}: Parquet cannot be read from a pipe, since its end is read first: write it to a file")
 
-    def pieces(self, at: Position) -> Iterator[Piece]:
+    def stretches(self, at: Position) -> Iterator[Stretch]:
         """Yield the rows of each batch."""
-        for k in range(at["file"], len(self.paths)):
+        ends = limits(len(self.paths), self.span[1], "row")
+        for k in range(at["file"], len(ends)):
             path, row, before = self.paths[k], at.get("row", 0) if k == at["file"] else 0, self.before(k)
             for record, share in self._file(path, row):
+                end = ends[k]
+                record = record if end is None else record.slice(0, end - row)
                 kept = self._kept(record, path, row)
                 row += record.num_rows
-                yield self.piece(kept, {"file": k, "path": path, "row": row}, before + int(share * os.path.getsize(path)))
+                yield self.stretch(kept, place(self.paths, k, row=row), before + int(share * size_of(path)))
+                if row == end:
+                    break
+
+    def starts(self, n: int) -> list[Position | None]:
+        """Return the positions of at most n row groups, or of rows where there are fewer groups than pieces."""
+        groups = [[rows for rows, _ in self._groups(path)] for path in self.paths]
+
+        def at_groups(file: int, rows: list[int]) -> list[int]:
+            begins = np.cumsum([0, *groups[file]])
+            return begins[np.searchsorted(begins, rows)].tolist()
+
+        few = sum(map(len, groups)) < n
+        found = places([sum(rows) for rows in groups], n, (lambda _, rows: rows) if few else at_groups)
+        return [{**self.beginning(), **place(self.paths, file, row=row)} for file, row in found]
+
+    def _groups(self, path: str) -> list[tuple[int, Any]]:
+        """Return the rows of each row group of a file, and what reads it in batches."""
+        import pyarrow as pa
+
+        try:
+            return list(row_groups(path))
+        except pa.ArrowInvalid as e:
+            raise ValueError(
+                f"{path}: expected a Parquet or Arrow file ({e}). It is damaged, cut short, or of another kind."
+            ) from None
 
     def _file(self, path: str, skip: int) -> Iterator[tuple[Any, float]]:
         """Yield the record batches of a file behind so many rows, and how much of the file is read then."""
         import pyarrow as pa
 
-        try:
-            groups = list(row_groups(path))
-        except pa.ArrowInvalid as e:
-            raise ValueError(
-                f"{path}: expected a Parquet or Arrow file ({e}). It is damaged, cut short, or of another kind."
-            ) from None
+        groups = self._groups(path)
         extra = partitions(path, self.root)
         for k, (n, read) in enumerate(groups):
             if skip >= n:
@@ -234,17 +255,18 @@ def row_groups(path: str) -> Iterator[tuple[int, Any]]:
     """Yield the rows of each row group of a file, and what reads it in batches."""
     import pyarrow as pa
 
-    with open(path, "rb") as f:
+    with open_plain(path) as f:
         arrow = f.read(6) == b"ARROW1"
+    held = pa.BufferReader(path.data) if isinstance(path, Held) else None
     if arrow:
-        file = pa.ipc.open_file(pa.memory_map(path))
+        file = pa.ipc.open_file(held or pa.memory_map(path))
         for k in range(file.num_record_batches):
             record = file.get_batch(k)
             yield record.num_rows, lambda size, r=record: (r.slice(a, size) for a in range(0, r.num_rows, size))
         return
     import pyarrow.parquet
 
-    parquet = pyarrow.parquet.ParquetFile(path)
+    parquet = pyarrow.parquet.ParquetFile(held or path)
     for k in range(parquet.num_row_groups):
         yield (
             parquet.metadata.row_group(k).num_rows,

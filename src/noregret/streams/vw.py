@@ -379,12 +379,12 @@ class VwReader(TextReader):
                 break
         out = room.out
         arrays = (out.indptr[: rows + 1].copy(), out.indices[:stored].copy(), out.values[:stored].copy())
-        tags = [text[a:b].tobytes().decode("utf-8", "replace") for a, b in out.tags[:rows].tolist()] if tagged else None
+        tags = (text[a:b].tobytes().decode("utf-8", "replace") for a, b in out.tags[:rows].tolist())
         return Parsed(
-            Rows("csr", arrays, rows, width),
+            Rows("csr", arrays, rows, width).beside(
+                weight=out.weights[:rows].copy() if weighted else None, id=np.fromiter(tags, object, rows) if tagged else None
+            ),
             out.labels[:rows].copy() if labelled == REQUIRED else None,
-            out.weights[:rows].copy() if weighted else None,
-            tags,
             lines,
             at - block.start,
             self.bad_lines(block, room.bad, faults),

@@ -19,9 +19,10 @@ from ..core.batch import Batch
 from ..core.drafts import drafted
 from ..core.inputs import Rows
 from ..core.labels import Coded
+from .formats import FORMATS, suffixes
 from .shapes import aligned, beside, distinct, joined, present, recorded, sparse, texts, together
-from .source import SUFFIXES as PACKED
-from .stream import SUFFIXES, Stream, cut, stream
+from .source import PACKINGS
+from .stream import Stream, stream
 
 MOST = 10_000  # columns of a table made of rows
 LIMIT = 1 << 30  # bytes of rows that an .npz may hold in memory
@@ -48,14 +49,14 @@ def convert(
     writer: Writer
     done = 0
     with drafted(path) as draft:
-        table = opened.kind in ("csv", "tsv", "jsonl", "parquet", "arff") and kind in TABLES
+        table = opened.kind in FORMATS and opened.reader.tabular and kind in TABLES
         width = None if table or kind not in ("csv", "tsv", "parquet") else widest(opened, limit)
         writer = WRITERS[kind](draft, kind, packing, width)
         with contextlib.closing(writer):
             for batch in opened.reader.batches() if table else opened.chunks():
-                batch = within(batch, None if limit is None else limit - done)
+                batch = batch if limit is None else batch.cut(0, min(batch.n, limit - done))
                 writer.write(batch)
-                done += size(batch)
+                done += batch.n
                 if watch is not None:
                     watch(done, opened, ())
                 if done == limit:
@@ -68,10 +69,10 @@ def convert(
 def format_of(path: str) -> tuple[str, str | None]:
     """Return the format and packing that the name of a file asks for."""
     stem, packed = os.path.splitext(path)
-    packing = PACKED.get(packed.lower())
+    packing = PACKINGS.get(packed.lower())
     name = stem if packing else path
     ending = os.path.splitext(name)[1].lower().removeprefix(".")
-    kind = SUFFIXES.get(ending)
+    kind = suffixes().get(ending)
     if kind is None or kind not in WRITERS:
         raise ValueError(f"cannot tell from the name {path} what to write: expected it to end in {', '.join(sorted(ENDINGS))}")
     if packing and kind in ("parquet", "npz"):
@@ -79,22 +80,10 @@ def format_of(path: str) -> tuple[str, str | None]:
     return kind, packing
 
 
-def size(batch: Batch) -> int:
-    """Return the rows of a batch."""
-    return int(batch.data.n if isinstance(batch.data, Rows) else batch.data.num_rows)
-
-
-def within(batch: Batch, most: int | None) -> Batch:
-    """Return the first rows of a batch."""
-    if most is None or size(batch) <= most:
-        return batch
-    return cut(batch, 0, most) if isinstance(batch.data, Rows) else batch._replace(data=batch.data.slice(0, most))
-
-
 def widest(opened: Stream, limit: int | None) -> int:
     """Return how many features there are: a pass over the source, unless the first rows tell."""
     width, done = 0, 0
-    if opened.reader.once:
+    if not opened.reader.replayable:
         raise ValueError("a table needs to know its columns beforehand, and standard input is read once: write svmlight or jsonl")
     for batch in opened.chunks():
         width, done = max(width, batch.data.width), done + batch.data.n
@@ -164,11 +153,17 @@ class Lines(Writer):
 
     def before(self, batch: Batch) -> list[Any]:
         """Return what stands before the features of each row."""
+        import pyarrow.compute as pc
+
         if batch.c is not None:
             raise ValueError("svmlight has no place for the weights of rows: write vw, or a table")
         label = [] if batch.y is None else [texts(self.numbers(batch.y))]
-        groups = batch.ids if isinstance(batch.ids, np.ndarray) and batch.ids.dtype.kind == "i" else None
-        return [*label, *([] if groups is None else [joined("qid:", texts(groups))])]
+        queries = batch.column("bundle")
+        if queries is None:
+            return label
+        if queries.dtype.kind not in "iu":
+            raise ValueError(f"svmlight has whole numbers for queries (qid), got {queries[0]!r}: write a table")
+        return [*label, pc.if_else(queries < 0, "", joined("qid:", texts(queries)))]
 
 
 class VwLines(Lines):

@@ -1,6 +1,6 @@
 """Several tasks at once: every row belongs to one, and each has a column of the weights.
 
-Rows carry the names of their tasks (`Rows.tasks`), so that whatever hands rows on hands on the tasks.
+Rows carry the names of their tasks (the side column `domain`), so that whatever hands rows on hands on the tasks.
 """
 
 from __future__ import annotations
@@ -127,18 +127,17 @@ class TaskModel(Model):
 
     def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the scores from before each update."""
-        assert rows.tasks is not None
-        self.meet(rows.tasks if c is None else rows.tasks[c > 0.0])  # rows of weight 0 change nothing
+        tasks = rows.columns["domain"]
+        self.meet(tasks if c is None else tasks[c > 0.0])  # rows of weight 0 change nothing
         weights, out = np.ones(rows.n) if c is None else c, np.empty((rows.n, 1))
-        given = (self.numbered(rows.tasks), self.dims["class"], weights, y, self.tally, out)
+        given = (self.numbered(tasks), self.dims["class"], weights, y, self.tally, out)
         self._loops(rows.layout)["learn"](*self.args, *rows.arrays, *given)
         return out
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the scores, 0 for a task that is not known; nothing changes."""
-        assert rows.tasks is not None
         out = np.empty((rows.n, 1))
-        given = (self.numbered(rows.tasks), self.dims["class"], out)
+        given = (self.numbered(rows.columns["domain"]), self.dims["class"], out)
         self._loops(rows.layout)["predict"](*self.args, *rows.arrays, *given)
         return out
 
@@ -212,22 +211,22 @@ class ManyTasks(Base):
     def _whole(self, X: Any) -> tuple[Rows, Features | None]:
         X, tasks = self._given(*X)
         rows, features = super()._whole(X)
-        return rows._replace(tasks=tasks), features
+        return rows.beside(domain=tasks), features
 
     def _scores(self, X: Any) -> np.ndarray:
         m = self._model()
         X, tasks = self._given(*X)
         rows = stacked(m.features, X, grow=False) if self._named(X) else self._place(m, self._check(X), grow=False)
-        return self._answered(m, rows._replace(tasks=tasks))
+        return self._answered(m, rows.beside(domain=tasks))
 
     def _score_rows(self, rows: Rows) -> np.ndarray:
         m = self._model()
         m.features.check(rows, type(self).__name__)
-        return self._answered(m, self._place(m, rows._replace(tasks=checked(rows.tasks, rows.n)), grow=False))
+        return self._answered(m, self._place(m, rows.beside(domain=checked(rows.column("domain"), rows.n)), grow=False))
 
     def _answered(self, m: Any, rows: Rows) -> np.ndarray:
         """Return the scores of rows of tasks that are all known."""
-        new = next((v for v in rows.tasks if v not in m.tasks), None)  # type: ignore[union-attr]
+        new = next((v for v in rows.columns["domain"] if v not in m.tasks), None)
         if new is not None:
             raise ValueError(f"task {new!r} has never been learned; known are {list(m.tasks)}")
         found: np.ndarray = m.score(rows)
@@ -235,13 +234,13 @@ class ManyTasks(Base):
 
     # ---- learning ----------------------------------------------------------------------------------------------------
     def _learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
-        return super()._learn_rows(rows._replace(tasks=checked(rows.tasks, rows.n)), y, c, features)
+        return super()._learn_rows(rows.beside(domain=checked(rows.column("domain"), rows.n)), y, c, features)
 
     def _learn(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> list[Progress]:
         """Learn from rows or dicts in order; when all of them have passed the checks."""
         X, tasks = self._given(X, tasks)
         c = inputs.sample_weights(sample_weight, len(tasks))
-        return self._learn_rows(self._batch(X)._replace(tasks=tasks), y, c)
+        return self._learn_rows(self._batch(X).beside(domain=tasks), y, c)
 
     def learn_many(  # type: ignore[override]
         self, X: Any, y: Any = None, tasks: Any = None, sample_weight: Any = None

@@ -116,7 +116,7 @@ def answered(learner: Learner, m: Model, f: np.ndarray) -> AnswersAndScores:
 # ---- where no learner is named ---------------------------------------------------------------------------------------------
 def task_of(opened: Stream) -> tuple[str, list[str]]:
     """Return the task that the first rows of a source look like, and what to tell where that may be wrong."""
-    if opened.reader.once:
+    if not opened.reader.replayable:
         raise ValueError("standard input is read once, and the learners depend on what is in it: name them")
     batch = next(iter(opened.chunks()), None)
     if batch is None or batch.y is None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..core import drafts
 from ..core.batch import Batch
 from ..core.model_file import load
-from ..streams.stream import Stream, counting, cut, stream
+from ..streams.stream import Stream, counting, stream
 from ..transforms.pipeline import Pipeline
 from ..transforms.spelling import made
 from .by_task import first_learner, suited
@@ -112,6 +112,8 @@ class Job:
     ) -> Trained:
         """Learn."""
         saved_at, saved_when = self._seen(), monotonic()
+        if self.opened.reader.endless and epochs > 1 and limit is None:
+            raise ValueError(f"{self.opened.name} has no end: epochs must be 1, got {epochs}")
         while self.at["epoch"] < epochs:
             for batch in self.opened.chunks(self.at["position"], front=self.front):
                 batch = self._within(batch, limit)
@@ -128,6 +130,9 @@ class Job:
                 if due or (seconds is not None and monotonic() - saved_when >= seconds):
                     self.save()
                     saved_at, saved_when = self._seen(), monotonic()
+            else:
+                if self.opened.reader.endless:  # nothing came for a while: a later run goes on from here
+                    break
             self.at.update(epoch=self.at["epoch"] + 1, position=None, epoch_examples=0)
         if self._seen() == 0:
             raise ValueError(f"{self.opened.name} has no examples")
@@ -139,7 +144,7 @@ class Job:
 
     def _within(self, batch: Batch, limit: int | None) -> Batch:
         left = batch.data.n if limit is None else max(0, limit - self.at["epoch_examples"])
-        return batch if left >= batch.data.n else cut(batch, 0, left)
+        return batch if left >= batch.data.n else batch.cut(0, left)
 
     def _learn(self, batch: Batch) -> None:
         batch = counting(batch)
@@ -155,3 +160,5 @@ class Job:
         self.model.extras["stream"] = dict(self.at)
         if self.path is not None and self.learner.started:
             self.model.save(self.path)
+            if self.at["position"] is not None:
+                self.opened.reader.commit(self.at["position"])

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core import inputs
 from ..core.inputs import Rows
-from ..core.params import same_value
 from .similarity import exact
-from .step import Step
+from .step import Map
 
 
 class Approximation(NamedTuple):
@@ -30,7 +28,7 @@ class Approximation(NamedTuple):
     uniform: float | None
 
 
-class FeatureMap(Step):
+class FeatureMap(Map):
     """A step whose rows are features of its own, `outputs` of them, whatever came in."""
 
     kernel: Any
@@ -39,15 +37,6 @@ class FeatureMap(Step):
     @property
     def outputs(self) -> int:
         """Features that go out."""
-        raise NotImplementedError
-
-    @property
-    def stored(self) -> int:
-        """Numbers stored in a row that goes out."""
-        return self.outputs
-
-    def rows(self, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:
-        """Return the features of rows."""
         raise NotImplementedError
 
     def transform(self, X: Any) -> Any:
@@ -84,29 +73,14 @@ class FeatureMap(Step):
         """Return the pointwise and the uniform bound."""
         raise NotImplementedError
 
-    # ---- as a step: nothing is learned, unless a map says otherwise ---------------------------------------------------------
-    def mark(self, rows: Rows) -> Any:
-        """Return what to go back to."""
-
-    def back(self, mark: Any) -> None:
-        """Go back to it."""
-
     def merge(self, other: Any, numbers: np.ndarray | None = None) -> None:
         """Refuse a map with other features than this one."""
-        if not same_value(self, other):
-            raise ValueError(f"cannot merge features of different settings: {self!r} and {other!r}")
+        super().merge(other)
         if numbers is not None and (numbers != np.arange(len(numbers))).any():
             raise ValueError(
                 f"cannot merge: {type(self).__name__} draws by the numbers of columns, and the other table met them in another "
                 "order. Give the table hash_bits, by which numbers depend on names alone."
             )
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Return what was learned, as arrays."""
-        return {}
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on from what was learned."""
 
 
 class Entries(NamedTuple):

@@ -13,10 +13,9 @@ from ..core.inputs import Rows
 from ..core.json_values import decode, options
 from ..core.labels import Coded
 from ..parts import kinds
-from .feature_map import FeatureMap
-from .maps import MAPS, Map
-from .pull import pulled, tasks
-from .scale import Scale
+from .maps import MAPS
+from .pull import domains, pulled
+from .step import Map
 from .table import Mark, Table
 
 ROOM = 1 << 19  # numbers in the features of a piece: 4 MB, which caches hold
@@ -33,24 +32,25 @@ class Undo(NamedTuple):
 class Front:
     """A table (or none, for rows that are numbered already) and maps of rows, in order. It is saved with the model."""
 
-    def __init__(self, table: Table | None = None, maps: Sequence[Any] = ()) -> None:
+    def __init__(self, table: Table | None = None, maps: Sequence[Map] = ()) -> None:
         self.table = table
         self.maps: tuple[Map, ...] = tuple(maps)
-        own = [i for i, m in enumerate(self.maps) if isinstance(m, FeatureMap)]
+        own = [i for i, m in enumerate(self.maps) if m.outputs is not None]
         self._wide = own[0] if own else len(self.maps)  # where the maps begin that make features of their own
         self.width: int | None = None  # of dense rows
         self._undo: Undo | None = None
 
     def batch(self, batch: Batch, learn: bool) -> Batch:
-        """Return a batch with Rows for data, and y, c, ids and times filled. A batch that fails changes nothing."""
+        """Return a batch with Rows for data, and the targets and side columns of a table. A batch that fails changes nothing."""
         data = batch.data
-        if isinstance(data, (Rows, list, tuple)) and not (isinstance(data, Rows) and self.table is not None):
-            return batch._replace(data=self.rows(data, learn))
+        if isinstance(data, (list, tuple)) or (isinstance(data, Rows) and self.table is None):
+            return batch._replace(data=self.rows(data, learn).beside(**batch.waiting), waiting={})
         if self.table is None or isinstance(data, Rows):
             raise TypeError(
                 f"expected {'a table' if self.table is not None else 'rows of numbers'}, got {about(data)}: {self._learned()}"
             )
-        return self.filled(batch, learn)._replace(data=self.rows(data, learn))
+        filled = self.filled(batch, learn)
+        return filled._replace(data=self.rows(data, learn).beside(**filled.waiting), waiting={})
 
     def _learned(self) -> str:
         """Return what this takes, and does not."""
@@ -59,14 +59,13 @@ class Front:
         return "the model learned from a table with named columns, and these rows have numbers for names"
 
     def filled(self, batch: Batch, learn: bool) -> Batch:
-        """Return a batch of a record batch with y, c, ids and times filled from its columns."""
+        """Return a batch of a record batch with targets and side columns from its columns, where it brings none itself."""
         assert self.table is not None
-        data = batch.data
-        given = pulled(self.table, data, learn and batch.y is None)
-        extra = {k: v if getattr(batch, k) is None else getattr(batch, k) for k, v in given.items()}
-        if learn and extra["y"] is not None and count(extra["y"]) != data.num_rows:
-            raise ValueError(f"expected a target for each of {data.num_rows} rows, got {count(extra['y'])}")
-        return batch._replace(**extra)
+        y, columns = pulled(self.table, batch.data, learn and batch.y is None)
+        y = y if batch.y is None else batch.y
+        if learn and y is not None and count(y) != batch.n:
+            raise ValueError(f"expected a target for each of {batch.n} rows, got {count(y)}")
+        return batch._replace(y=y, waiting={**columns, **batch.waiting})
 
     def rows(self, data: Any, learn: bool) -> Rows:
         """Return the rows of a record batch, of a list of dicts, or of Rows."""
@@ -80,7 +79,7 @@ class Front:
             for m in self.maps[: self._wide]:
                 if learn:
                     undo.maps.append((m, m.mark(rows)))
-                rows = m.rows(rows, learn, measured)
+                rows = through(m, rows, learn, measured)
         except BaseException:
             self._back(undo)
             raise
@@ -92,21 +91,20 @@ class Front:
 
         The first piece says what to go back to.
         """
-        belonging = rows.tasks  # maps make new rows
         try:
             for m in self.maps[self._wide :]:
                 if learn and self._undo is not None and all(m is not marked for marked, _ in self._undo.maps):
                     self._undo.maps.append((m, m.mark(rows)))
-                rows = m.rows(rows, learn)
+                rows = through(m, rows, learn)
         except BaseException:
             if learn:
                 self.back()
             raise
-        return rows if rows.tasks is belonging else rows._replace(tasks=belonging)
+        return rows
 
     def pieces(self, rows: Rows) -> list[tuple[int, int]]:
         """Return the runs of scaled rows to map at once, so that memory does not grow with them."""
-        stored = max((m.stored for m in self.maps[self._wide :] if isinstance(m, FeatureMap)), default=0)
+        stored = max((m.stored for m in self.maps[self._wide :]), default=0)
         size = max(1, ROOM // stored if stored else rows.n)
         return [(a, min(a + size, rows.n)) for a in range(0, max(rows.n, 1), size)]
 
@@ -126,9 +124,9 @@ class Front:
             return data.packed(), None
         if self.table is None:
             raise TypeError(f"expected rows of numbers, got {about(data)}: a Table makes features of named columns")
-        belonging = None if self.table.task is None else tasks(self.table.task, data)
+        domain = None if self.table.task is None else domains(self.table.task, data)
         rows, measured = self.table.encoded(data, learn)
-        return rows._replace(tasks=belonging), measured
+        return rows.beside(domain=domain), measured
 
     def back(self) -> None:
         """Forget what was learned from the last batch: for a learner that refuses it."""
@@ -163,7 +161,7 @@ class Front:
     @property
     def outputs(self) -> int | None:
         """Features that go out where a map makes its own; None where they are those of the table or the rows."""
-        return next((m.outputs for m in reversed(self.maps) if isinstance(m, FeatureMap)), None)
+        return next((m.outputs for m in reversed(self.maps) if m.outputs is not None), None)
 
     @property
     def nbytes(self) -> int:
@@ -191,11 +189,8 @@ class Front:
             raise ValueError(f"cannot merge fronts of different steps: {self!r} and {other!r}")
         numbers = None if self.table is None or other.table is None else self.table.merge(other.table)
         for mine, theirs in zip(self.maps, other.maps, strict=True):
-            if times > 0:
-                mine.merge(theirs, numbers)  # type: ignore[arg-type]
-            elif isinstance(mine, Scale) and isinstance(theirs, Scale):
-                mine.less(theirs, -times, numbers)
-            numbers = None if isinstance(mine, FeatureMap) else numbers
+            mine.merge(theirs, numbers) if times > 0 else mine.less(theirs, -times, numbers)
+            numbers = numbers if mine.outputs is None else None
         self.width = other.width if self.width is None else self.width
         return numbers
 
@@ -223,7 +218,9 @@ class Front:
         maps = []
         for i, said in enumerate(meta["maps"]):
             if said["kind"] not in MAPS:
-                raise ValueError(f"expected one of the steps {', '.join(MAPS)}, found {said['kind']!r}")
+                raise ValueError(
+                    f"expected one of the maps {', '.join(MAPS)}, found {said['kind']!r}: import the module that registers it"
+                )
             m = MAPS[said["kind"]](**{k: decode(v, kinds()) for k, v in said["settings"].items()})
             m.restore(under(f"maps.{i}."))
             maps.append(m)
@@ -233,6 +230,12 @@ class Front:
 
     def __repr__(self) -> str:
         return f"Front({', '.join(map(repr, [*([] if self.table is None else [self.table]), *self.maps]))})"
+
+
+def through(m: Map, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:
+    """Return what a map makes of rows, with their side columns: a map may make new rows."""
+    out = m.rows(rows, learn, measured)
+    return out if out.columns is rows.columns else out._replace(columns=rows.columns)
 
 
 def count(y: Any) -> int:

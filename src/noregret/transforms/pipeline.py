@@ -23,10 +23,11 @@ from ..tasks.classification import Classifier, widest
 from .cells import is_frame, record_of
 from .feature_map import Approximation, FeatureMap
 from .front import Front
-from .maps import Map
+from .maps import MAPS
 from .pull import pulled
 from .roles import Category, Cross, Hash, Ignore, Number, Part, Text
 from .scale import Normalize
+from .step import Map
 from .table import Table, plain
 
 __all__ = ["Category", "Cross", "Hash", "Ignore", "Number", "Pipeline", "Text", "pipeline"]
@@ -35,7 +36,7 @@ __all__ = ["Category", "Cross", "Hash", "Ignore", "Number", "Pipeline", "Text", 
 def pipeline(*steps: Any) -> Pipeline:
     """Return a pipeline: a Table or parts of one (Text, Category, Cross, Hash, ...), maps of rows, and last a learner.
 
-    Maps are Scale, Normalize, and those to the features of a kernel: RandomFourier, RandomBinning, Nystroem.
+    Maps are Scale, Normalize, those to the features of a kernel (RandomFourier, RandomBinning, Nystroem), and registered ones.
 
     Parts are folded into one Table. The result is a learner: it learns, answers, saves and merges as one.
 
@@ -77,11 +78,10 @@ class Pipeline(Saved):
         if not steps or not isinstance(steps[-1], Learner):
             raise TypeError("the last step of a pipeline must be a learner, such as PA1()")
         for i, step in enumerate(steps[:-1]):
-            if not isinstance(step, Table | Map):
-                raise TypeError(
-                    f"step {i} must be a Table (or a part of one), Scale, Normalize, RandomFourier, RandomBinning or Nystroem, "
-                    f"got {step!r}"
-                )
+            if not isinstance(step, Table) and type(step) not in MAPS.values():
+                known = ", ".join(cls.__name__ for cls in MAPS.values())
+                hint = ": register its class (noregret.transforms.maps.register)" if isinstance(step, Map) else ""
+                raise TypeError(f"step {i} must be a Table (or a part of one) or one of {known}, got {step!r}{hint}")
             if isinstance(step, Table) and i > 0:
                 raise TypeError("a pipeline has one Table, as its first step")
 
@@ -148,8 +148,8 @@ class Pipeline(Saved):
         c = inputs.sample_weights(sample_weight, n)
         if isinstance(data, (list, Rows)) or y is not None:  # the target column is left out, whether it is there or not
             return self.front.scaled(data, True), y, c
-        batch = self.front.filled(Batch(data, None, c, None, None, {}), True)
-        return self.front.scaled(data, True), batch.y, batch.c
+        batch = self.front.filled(Batch(data, None, {}).beside(weight=c), True)
+        return self.front.scaled(data, True), batch.y, batch.column("weight")
 
     def _from_dicts(self, data: list[Any], y: Any, sample_weight: Any) -> tuple[Any, Any]:
         """Return targets and weights, from the dicts where they are not given."""
@@ -309,7 +309,7 @@ class Pipeline(Saved):
             raise ValueError("score needs y: the table names no target")
         if isinstance(data, list):
             return np.array(self._from_dicts(data, None, None)[0])
-        y = pulled(table, data, True)["y"]
+        y, _ = pulled(table, data, True)
         return np.array(y.values, object)[y.codes] if isinstance(y, Coded) else y
 
     def approximation_error(self, X: Any, pairs: int = 1000, delta: float = 0.05, seed: int = 0) -> Approximation:

@@ -1,4 +1,4 @@
-"""The columns of a table that are no features: targets, weights, ids, times and tasks."""
+"""The columns of a table that are not features: targets and side columns."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from ..core.inputs import Side
 from ..core.labels import Coded
 from .cells import fields_of, unknown
 from .table import Table
 
+NAMES = ("id", "bundle", "user", "item")  # side columns whose values are kept as they are
 
-def pulled(table: Table, record: Any, learn: bool) -> dict[str, Any]:
-    """Return y, c, ids and times of a record batch, None where there is no such column.
+
+def pulled(table: Table, record: Any, learn: bool) -> tuple[np.ndarray | Coded | None, Side]:
+    """Return the targets of a record batch, None where there is no such column, and its side columns but the domains.
 
     When learning, target and weight must be there; for predictions they may be missing, in part or whole.
     """
@@ -22,22 +25,30 @@ def pulled(table: Table, record: Any, learn: bool) -> dict[str, Any]:
         if name in found and name == table.target:
             raise TypeError(f"the target {name!r} holds texts in some rows and numbers in others; write all of them as texts")
         found.setdefault(name, array)
-    for wanted in (table.target, table.weight, table.id, table.time):
-        if wanted is not None and wanted not in found and (learn or wanted in (table.id, table.time)):
-            raise ValueError(unknown([wanted], [n for n, _ in fields]))
-    y, c, ids, times = (
-        found.get(name) if name is not None else None for name in (table.target, table.weight, table.id, table.time)
-    )
-    return {
-        "y": None if y is None else targets(str(table.target), y, learn),
-        "c": None if c is None else numbers(str(table.weight), c, "weights", learn),
-        "ids": None if ids is None else np.array(ids.to_pylist(), object),
-        "times": None if times is None else moments(str(table.time), times),
-    }
+    asked = {role: getattr(table, role) for role in ("target", "weight", "time", *NAMES) if getattr(table, role) is not None}
+    for role, name in asked.items():
+        if name not in found and (learn or role not in ("target", "weight")):
+            raise ValueError(unknown([name], [n for n, _ in fields]))
+    there = {role: found[name] for role, name in asked.items() if name in found}
+    columns = {role: plain(there[role]) for role in NAMES if role in there}
+    if "time" in there:
+        columns["time"] = moments(asked["time"], there["time"])
+    if "weight" in there:
+        columns["weight"] = numbers(asked["weight"], there["weight"], "weights", learn)
+    return targets(asked["target"], there["target"], learn) if "target" in there else None, columns
 
 
-def tasks(name: str, data: Any) -> np.ndarray:
-    """Return the task of each row of a record batch, or of a list of dicts, as text."""
+def plain(array: Any) -> np.ndarray:
+    """Return cells as Python's values, or as whole numbers where they all are."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(array.type) and array.null_count == 0:
+        return np.asarray(array.to_numpy(zero_copy_only=False))
+    return np.array(array.to_pylist(), object)
+
+
+def domains(name: str, data: Any) -> np.ndarray:
+    """Return the domain of each row of a record batch, or of a list of dicts, as text."""
     if isinstance(data, list):
         values = [x.get(name) for x in data]
     else:

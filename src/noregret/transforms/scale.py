@@ -14,7 +14,7 @@ import numpy as np
 from ..core.inputs import Rows
 from ..core.words import strict
 from .names import kernel
-from .step import Step
+from .step import Map
 
 COUNT, MEAN, SQUARES = range(3)  # rows of the statistics
 NORMS = ("l2", "l1", "max")
@@ -94,7 +94,7 @@ def normalize_rows(starts, data, out, norm):
             out[k] = data[k] / top / share if top > 0.0 else data[k]
 
 
-class Scale(Step):
+class Scale(Map):
     """Standardise features as they come: less the mean so far, over the standard deviation so far.
 
     After a Table only numbers and crosses with numbers are touched, and centred: categories and words keep their counts. Dense rows
@@ -177,8 +177,7 @@ class Scale(Step):
 
     def merge(self, other: Scale, numbers: np.ndarray | None = None) -> None:
         """Take in the statistics of another (Chan, Golub, LeVeque 1979); `numbers` say where its features are here."""
-        if self.get_params() != other.get_params():
-            raise ValueError(f"cannot merge scalers with different settings: {self!r} and {other!r}")
+        super().merge(other)
         a, b = self._beside(other, numbers)
         n = a[COUNT] + b[COUNT]
         share = b[COUNT] / np.maximum(n, 1.0)
@@ -227,7 +226,7 @@ class Scale(Step):
         self._width = None if width < 0 else width
 
 
-class Normalize(Step):
+class Normalize(Map):
     """Bring each row to length 1 in a norm: l2, l1 or max. Rows of zeros stay.
 
     >>> import noregret as nr
@@ -247,21 +246,3 @@ class Normalize(Step):
         starts = np.ascontiguousarray(rows.stored(), np.int64)
         kernel(normalize_rows)(starts, data.reshape(-1), out.reshape(-1), NORMS.index(self.norm))
         return rows._replace(arrays=(*rows.arrays[:-1], out))
-
-    def mark(self, rows: Rows) -> None:
-        """Nothing is learned."""
-
-    def back(self, mark: None) -> None:
-        """Nothing was learned."""
-
-    def merge(self, other: Normalize, numbers: np.ndarray | None = None) -> None:
-        """Nothing was learned; the norms must agree."""
-        if self.norm != other.norm:
-            raise ValueError(f"cannot merge rows in the norms {self.norm} and {other.norm}")
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Return no arrays."""
-        return {}
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Nothing to go on from."""

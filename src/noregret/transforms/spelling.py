@@ -12,9 +12,9 @@ from ..core.stores import value
 from ..registry import learner as by_name
 from ..spec import EXAMPLE, parse_call, parse_spec, parse_value
 from ..text import shortened
-from .maps import MAPS, Map
+from .maps import MAPS
 from .pipeline import Pipeline, pipeline
-from .step import Step
+from .step import Map, Step
 
 LONGEST = 40  # of a value in a title: groups may be thousands of names
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Mapping
 from typing import Any, Self
 
+import numpy as np
+
+from ..core.inputs import Rows
 from ..core.params import same_value
 
 
@@ -43,3 +47,45 @@ class Step:
         given = self.settings()
         changed = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items() if not same_value(v, given[k]))
         return f"{type(self).__name__}({changed})"
+
+
+class Map(Step):
+    """A step that makes rows of rows. A subclass writes `rows`, and the other methods where it learns from the rows.
+
+    `register` (transforms/maps.py) lets pipelines, files and the command line know it.
+    """
+
+    @property
+    def outputs(self) -> int | None:
+        """Features that go out where the map makes its own; None where they are those that came in."""
+        return None
+
+    @property
+    def stored(self) -> int:
+        """Numbers stored in a row that goes out, where the map makes its own features."""
+        return self.outputs or 0
+
+    def rows(self, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:
+        """Return what becomes of rows; of a table, `measured` says which entries are made of numbers."""
+        raise NotImplementedError
+
+    def mark(self, rows: Rows) -> Any:
+        """Return what to go back to when these rows are refused."""
+
+    def back(self, mark: Any) -> None:
+        """Go back to it."""
+
+    def merge(self, other: Any, numbers: np.ndarray | None = None) -> None:
+        """Take in what another map of this kind has learned; `numbers` say where its features are here."""
+        if not same_value(self.get_params(), other.get_params()):
+            raise ValueError(f"cannot merge maps with different settings: {self!r} and {other!r}")
+
+    def less(self, other: Any, times: int, numbers: np.ndarray | None = None) -> None:
+        """Take out again, so many times, what all who were merged began with; a map that counts nothing has nothing to do."""
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return what was learned, as arrays."""
+        return {}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from what was learned."""

@@ -17,6 +17,7 @@ from .jobs import LONG, Steady, Words, with_room
 from .step import Step
 
 ROLES = ("numeric", "categorical", "text")
+APART = ("target", "weight", "id", "time", "task", "bundle", "user", "item")  # settings that name a column which is not a feature
 WORDY = 5  # a text column whose first value has more words than this is read as words, and as categories otherwise
 MANY, PIECE = 256, 32  # dicts with more different keys than this are encoded so many at a time
 
@@ -37,10 +38,10 @@ class Mark(NamedTuple):
 class Table(Step):
     """Encode the columns of a table as features.
 
-    `target`, `weight`, `id`, `time` and `task` name columns that are no features, and `ignore` those to leave out; tasks are for
-    learners of several, which get them as text. Columns that `numeric`, `categorical` and `text` do not name are decided by their
-    first value: a number or truth value is numeric, a text of more than five words is text, any other is categorical. Dates are
-    refused: ignore them, or make numbers of them.
+    `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns that are not features,
+    and `ignore` those to leave out; tasks are for learners of several, which get them as text. Columns that `numeric`,
+    `categorical` and `text` do not name are decided by their first value: a number or truth value is numeric, a text of more than
+    five words is text, any other is categorical. Dates are refused: ignore them, or make numbers of them.
 
     A number is the feature `age`, and a missing one (None, NaN, null) `age?`; a category is `country=DE`; a word is
     `body:free`, counted (or 1 with `binary`), and with `ngrams=2` also `body:free money`; `chars=(2, 4)` adds character grams,
@@ -75,8 +76,12 @@ class Table(Step):
         hash_bits: int | None = None,
         names: int = 1_000_000,
         task: str | None = None,
+        bundle: str | None = None,
+        user: str | None = None,
+        item: str | None = None,
     ) -> None:
         self.target, self.weight, self.id, self.time, self.task = target, weight, id, time, task
+        self.bundle, self.user, self.item = bundle, user, item
         self.numeric, self.categorical, self.text, self.ignore, self.cross = numeric, categorical, text, ignore, cross
         self.ngrams, self.chars, self.lower, self.binary, self.hash_bits, self.names = (
             ngrams,
@@ -90,7 +95,7 @@ class Table(Step):
         self._crosses = [
             tuple(part.strip() for part in c.split(",")) if isinstance(c, str) else tuple(c) for c in crosses_of(cross)
         ]
-        self._reserved = {name for name in (target, weight, id, time, task) if name is not None}
+        self._reserved = {name for role in APART if (name := getattr(self, role)) is not None}
         self._leave = self._reserved | set(listed(ignore))
         self._check()
         self._store = stores.empty()
@@ -105,10 +110,8 @@ class Table(Step):
         declared = [n for key in ROLES for n in listed(getattr(self, key))]
         twice = sorted({n for n in declared if declared.count(n) > 1 or n in self._leave})
         if twice:
-            raise ValueError(
-                f"column {twice[0]!r} is declared twice: it is one of {', '.join(ROLES)}, target, weight, id, time, task or ignore"
-            )
-        for key in ("target", "weight", "id", "time", "task"):
+            raise ValueError(f"column {twice[0]!r} is declared twice: it is one of {', '.join((*ROLES, *APART))} or ignore")
+        for key in APART:
             if not isinstance(getattr(self, key), (str, NoneType)):
                 raise ValueError(f"{key} must be the name of a column, got {getattr(self, key)!r}")
         for a, b in (("target", "weight"), ("target", "task"), ("weight", "task")):

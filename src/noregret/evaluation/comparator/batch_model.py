@@ -11,7 +11,7 @@ import numpy as np
 from ...core.batch import Batch
 from ...core.inputs import Rows
 from ...core.labels import Coded, Labels, codes_of
-from ...streams.stream import Stream, counting, cut, known_options, stream
+from ...streams.stream import Stream, counting, known_options, stream
 from ...text import amount, plural
 from .row_sample import KEPT, Chunk, Sample
 from .smoothed_losses import REAL
@@ -154,7 +154,7 @@ class Source:
         left = self.limit
         for part in map(counting, self.opened.chunks()):
             if left is not None:
-                part = cut(part, 0, min(left, part.data.n))
+                part = part.cut(0, min(left, part.data.n))
                 left -= part.data.n
             yield part
             if left == 0:

@@ -16,6 +16,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from ... import __version__
+from ...core.processor import described
 from ...text import amount, percent, plural, size
 from . import palette, summary
 from .summary import Learner, words
@@ -381,4 +382,6 @@ def remarks(report: Report) -> str:
     notes = section("notes", "Notes", f"<ul>{lines}</ul>" if lines else "")
     command = report.data.get("command")
     again = section("again", "Run it again", f"<pre>{escape(str(command))}</pre>") if command else ""
-    return "\n".join([notes, again, f'<p class="quiet small">Made by noregret {escape(__version__)}.</p>'])
+    level = report.data.get("level")
+    by = f"noregret {__version__}" + (f", {described(level)}" if level else "")
+    return "\n".join([notes, again, f'<p class="quiet small">Made by {escape(by)}.</p>'])

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...core.processor import USUAL, described
 from ...text import amount, duration, encodable, meant, percent, plural, printable, shortened, size, table
 from ..kinds import all_columns, along, every
 
@@ -369,10 +370,17 @@ def text(report: Report, sort: str, width: int | None, encoding: str | None) -> 
         body += ["", table(*feature_rows(chosen))] if chosen["features"]["top"] else []
     used = [feature_words(row) for row in rows if row.get("features")]
     used += report.form.lines(report, rows)
-    told = [*verdict(report, rows), *drift_words(report, rows), *used, *skipped_words(report.data), *report.notes]
+    told = [*verdict(report, rows), *drift_words(report, rows), *used, *skipped_words(report.data), *level_words(report.data)]
+    told += report.notes
     wrapped = [filled(printable(line), width) for line in told]
     head = filled(printable(source(report.data)), width)
     return encodable("\n".join([head, "", *body, "", *wrapped]).rstrip(), encoding)
+
+
+def level_words(data: dict[str, Any]) -> list[str]:
+    """Return a line about the processor level, if it is not the usual one."""
+    level = data.get("level")
+    return [] if level in (None, *USUAL) else [f"Learned by {described(level)}: last bits may differ from other machines'."]
 
 
 def filled(text: str, width: int) -> str:

@@ -13,9 +13,9 @@ import numpy as np
 
 from ...core import engine
 from ...core.batch import Batch
-from ...core.inputs import Rows
+from ...core.inputs import joined
 from ...core.labels import Coded
-from ...streams.stream import Stream, counting, cut
+from ...streams.stream import Stream, counting
 from .run import Run
 
 RATIO = 1.2  # between neighbouring points of a curve
@@ -40,7 +40,7 @@ def parts(stream: Stream, limit: int | None = None) -> Iterator[tuple[Batch, boo
         while a < n:
             b = min(n, a + mark - done, n if limit is None else a + limit - done)
             done += b - a
-            yield cut(batch, a, b), done == mark
+            yield batch.cut(a, b), done == mark
             if done == mark:
                 mark = next(marks)
             if done == limit:
@@ -112,9 +112,11 @@ def attempt(run: Run, batch: Batch, stream: Stream, at_point: bool) -> None:
 
 def warm(batch: Batch, runs: Sequence[Run], stream: Stream) -> None:
     """Compile, or load from the cache, before the clock runs: a clone of each learner takes the first row."""
+    row = batch.cut(0, 1)
+    row = row._replace(data=row.data._replace(columns={k: v for k, v in row.columns.items() if k != "weight"}))
     for run in runs:
         try:
-            run.again().learn(cut(batch, 0, 1)._replace(c=None), stream)
+            run.again().learn(row, stream)
         except Exception:  # said again, and better, when the learner itself takes it
             continue
 
@@ -124,7 +126,7 @@ def held(stream: Stream, limit: int | None = None) -> Batch:
     batches, size, left = [], 0, limit
     for batch in map(counting, stream.chunks()):
         if left is not None:
-            batch = cut(batch, 0, min(left, batch.data.n))
+            batch = batch.cut(0, min(left, batch.data.n))
             left -= batch.data.n
         size += sum(a.nbytes for a in batch.data.arrays)
         if size > LIMIT:
@@ -137,24 +139,7 @@ def held(stream: Stream, limit: int | None = None) -> Batch:
             break
     if not batches:
         raise ValueError(f"{stream.name} has no examples")
-    return joined(batches)
-
-
-def joined(batches: Sequence[Batch]) -> Batch:
-    """Return consecutive batches as one."""
-    first = batches[0].data
-    width = max(b.data.width for b in batches)
-    if first.layout == "dense":
-        arrays: tuple[np.ndarray, ...] = (np.concatenate([b.data.arrays[0] for b in batches]),)
-    else:
-        sizes = np.concatenate([np.diff(b.data.arrays[0]) for b in batches])
-        start = np.concatenate([[0], np.cumsum(sizes)])
-        inner = [(b.data.arrays[0][0], b.data.arrays[0][-1], b.data) for b in batches]
-        arrays = (start, *(np.concatenate([rows.arrays[k][lo:hi] for lo, hi, rows in inner]) for k in (1, 2)))
-    tasks = None if first.tasks is None else np.concatenate([b.data.tasks for b in batches])
-    rows = Rows(first.layout, arrays, sum(b.data.n for b in batches), width, first.names, tasks)
-    c = None if all(b.c is None for b in batches) else np.concatenate([np.ones(b.data.n) if b.c is None else b.c for b in batches])
-    return Batch(rows, together([b.y for b in batches]), c, None, None, batches[-1].position)
+    return Batch(joined([b.data for b in batches]), together([b.y for b in batches]), batches[-1].position)
 
 
 def together(ys: Sequence[Any]) -> Any:

@@ -20,7 +20,7 @@ from ...core.learner import Learner, Progress
 from ...core.model import Model
 from ...core.rounds import SEEN, TIE
 from ...core.votes import Voted
-from ...streams.stream import Stream, cut
+from ...streams.stream import Stream
 from ...tasks.classification import halves
 from ...tasks.sampling import SelectiveSampler
 from ...training.by_task import suited
@@ -131,7 +131,7 @@ class Run:
         start = thread_time()
         for a, b, rows in self.front.in_pieces(batch.data, True):
             self.seconds += thread_time() - start
-            yield cut(batch, a, b)._replace(data=rows)
+            yield batch.cut(a, b)._replace(data=rows)
             start = thread_time()
 
     def _take(self, batch: Batch, stream: Stream) -> None:
@@ -139,7 +139,7 @@ class Run:
         if self.settings.delay or self.sampler is not None:
             take = self._take_late if self.sampler is None else self._take_asking
             for i in range(batch.data.n):
-                take(cut(batch, i, i + 1), stream)
+                take(batch.cut(i, i + 1), stream)
             self._note_answered()
             return
         while batch.data.n:
@@ -154,23 +154,23 @@ class Run:
         wrong = self._note(done, batch.c)
         hits = self.detector.add(wrong) if self.detector is not None else np.empty(0, np.int64)
         if len(hits) == 0 or before is None:
-            self._count(batch.data.tasks, wrong, batch.c)
+            self._count(batch.column("domain"), wrong, batch.c)
             self.drifts += [self.examples + int(k) for k in hits]
             self.examples += n
-            return cut(batch, n, n)
+            return batch.cut(n, n)
         k = int(hits[0]) + 1  # the rest has yet to meet the changed learner
         model, self.detector, self.figures, self.cumulative = before
         self.learner.restore(model)
-        first = cut(batch, 0, k)
+        first = batch.cut(0, k)
         assert self.detector is not None
         wrong = self._note(self._learn(first, stream), first.c)
-        self._count(first.data.tasks, wrong, first.c)
+        self._count(first.column("domain"), wrong, first.c)
         self.detector.add(wrong)
         self.drifts.append(self.examples + k - 1)
         self.examples += k
         m = self.learner.model
         m.forget() if self.settings.on_drift == "reset" else m.restart()
-        return cut(batch, k, n)
+        return batch.cut(k, n)
 
     def _learn(self, batch: Batch, stream: Stream) -> list[Progress]:
         learner, rows = self.learner, batch.data
@@ -222,11 +222,12 @@ class Run:
     # ---- labels that come later --------------------------------------------------------------------------------------
     def _take_late(self, row: Batch, stream: Stream) -> None:
         """Learn the rows whose labels have come by now, then answer this one."""
-        now = float(self.examples if row.times is None else row.times[0])
+        times = row.column("time")
+        now = float(self.examples if times is None else times[0])
         while self.pending and self.pending[0][0] <= now:
             self._learn(self.pending.popleft()[1], stream)
         self._answer_and_keep(row, stream)
-        due = now + self.settings.delay + (1.0 if row.times is None else 0.0)
+        due = now + self.settings.delay + (1.0 if times is None else 0.0)
         self.pending.append((due, row))
         self.examples += 1
 
@@ -235,7 +236,7 @@ class Run:
         piece = self._answer(row, stream)
         if self.answered and self.labels is not None and not alike(self.answered[-1][0], piece):
             self._note_answered()
-        self.answered.append((piece, row.c, row.data.tasks))
+        self.answered.append((piece, row.c, row.column("domain")))
 
     def _take_asking(self, row: Batch, stream: Stream) -> None:
         """Answer a row, and learn it if its label is asked for."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from ...streams.stream import Stream
 from ...training.opening import Trainable, steps_of
-from ...transforms.feature_map import FeatureMap
 from ...transforms.front import Front
 from ...transforms.scale import Scale
 from ...transforms.table import Table
@@ -36,7 +35,7 @@ def check_scales(opened: Stream, fronts: Sequence[Front | None]) -> None:
     if opened.front is None or opened.front.table is None or opened.front.outputs is not None:
         return
     for front in fronts:
-        if front is not None and any(isinstance(m, Scale) for m in takewhile(lambda m: not isinstance(m, FeatureMap), front.maps)):
+        if front is not None and any(isinstance(m, Scale) for m in takewhile(lambda m: m.outputs is None, front.maps)):
             raise ValueError(
                 f"{opened.name} is a table, of which Scale standardises the numbers alone: it must come first in all models that "
                 "are compared. Give scale=True (--scale), or begin all of them with it."

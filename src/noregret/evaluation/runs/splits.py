@@ -15,7 +15,7 @@ from ...core.inputs import Rows
 from ...core.labels import Coded, Labels, codes_of
 from ...core.learner import Learner, Progress
 from ...core.rounds import SEEN
-from ...streams.stream import Stream, counting, cut, taken
+from ...streams.stream import Stream, counting
 from ...tasks.classification import picked
 from ...training.by_task import suited
 from ...transforms.front import Front
@@ -73,7 +73,7 @@ class Held(Stream):
     def chunks(self, *args: Any, **kwargs: Any) -> Iterator[Batch]:
         """Yield them."""
         for a in range(0, self.batch.data.n, CHUNK):
-            yield cut(self.batch, a, min(a + CHUNK, self.batch.data.n))
+            yield self.batch.cut(a, min(a + CHUNK, self.batch.data.n))
 
     def features(self, rows: Rows, bias: bool) -> Features:
         """Return what the stream would."""
@@ -97,7 +97,7 @@ def permuted(
     rounds = []
     for _ in range(permutations):
         again = [run if run.failed else run.again() for run in runs]
-        found = run_pass(Held(opened, taken(batch, rng.permutation(batch.data.n))), again, watch=watch, stop=stop)
+        found = run_pass(Held(opened, batch.take(rng.permutation(batch.data.n))), again, watch=watch, stop=stop)
         if found.stopped:
             break
         rounds.append([{} if run.failed else run.result() for run in again])
@@ -181,7 +181,7 @@ class Answered:
             self._add(batch)
             return
         for a, b, rows in self.front.in_pieces(batch.data, False):
-            self._add(cut(batch, a, b)._replace(data=rows))
+            self._add(batch.cut(a, b)._replace(data=rows))
 
     def _add(self, batch: Batch) -> None:
         """Answer rows as the learner takes them."""
@@ -217,7 +217,7 @@ def scored(
         a, b = min(n, max(0, skip - seen)), n if last is None else min(n, max(0, last - seen))
         seen += n
         for one in answered if a < b else ():
-            one.add(cut(batch, a, b))
+            one.add(batch.cut(a, b))
         if seen == last:
             break
     return [one.result() for one in answered]
@@ -250,7 +250,7 @@ def fold(opened: Stream, going: Sequence[tuple[Run, dict[str, Any]]], folds: int
         errors = []
         for a, b in pairwise(edges):
             again = run.again()
-            again.learn(taken(batch, np.concatenate([np.arange(a), np.arange(b, n)])), opened)
-            found = scored([again], Held(opened, cut(batch, a, b)), None)[0]
+            again.learn(batch.take(np.concatenate([np.arange(a), np.arange(b, n)])), opened)
+            found = scored([again], Held(opened, batch.cut(a, b)), None)[0]
             errors.append(found["error"] if found.get("error") is not None else next(iter(found["losses"].values())))
         result["folds"] = {"values": errors, "mean": float(np.mean(errors)), "sd": float(np.std(errors, ddof=1))}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core import engine
 from ...core.inputs import Rows
 from ...core.labels import Labels, codes_of
 from ...core.learner import Learner
@@ -244,14 +245,14 @@ class Plan:
             limit, self.rows = splits.training_part(opened, self.validation, limit)
         alone = runs[0].kind.alone
         plain = [run for run in runs if run.front is None]
-        replay = None if self.regret is False or opened.reader.once or alone or not plain else splits.Replay(opened)
+        replay = None if self.regret is False or not opened.reader.replayable or alone or not plain else splits.Replay(opened)
         found = run_pass(replay or opened, runs, limit=limit, strict=kind == "evaluate", watch=self.watch, stop=self.stop)
         results = [run.result() if run.failed is None else {} for run in runs]
         if found.stopped:
             counted = plural(found.examples, runs[0].kind.unit)
             found.notes.append(f"Interrupted after {counted}: all figures are of those.")
         elif self.regret and replay is None:
-            why = alone or ("standard input is read only once" if opened.reader.once else OWN)
+            why = alone or (OWN if opened.reader.replayable else "standard input is read only once")
             found.notes.append(f"Regret was left out: {why}.")
         elif replay is not None and (self.regret or quick(replay, runs)):
             try:
@@ -321,6 +322,7 @@ def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
         "classes": None if m.labels is None else len(m.labels),
         "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
         "seconds_reading": found.reading,
+        "level": engine.level(),
         "true_drifts": [t for t in getattr(opened.reader, "drifts", []) if t < found.examples],
     }
 
