@@ -17,7 +17,7 @@ from safetensors.numpy import save as serialize
 
 import noregret as nr
 from noregret.core.base import REGISTRY
-from noregret.core.coding import decode, encode, known_parts
+from noregret.core.json_values import decode, encode, known_parts
 from noregret.core.model_file import FORMAT, ModelFileError, checksum, load
 from noregret.parts import losses, projections, proximal
 

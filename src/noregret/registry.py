@@ -10,7 +10,7 @@ from typing import Any
 from . import families
 from .core.algorithm import Algorithm
 from .core.base import APART, REGISTRY, Base
-from .core.coding import ModelFileError
+from .core.json_values import ModelFileError
 from .core.task import TASKS
 from .text import meant
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from ..text import meant
 from . import learner_file, merging
 from .algorithm import Algorithm, Declaration, declare
-from .coding import Tensors, encode_own
 from .declarations import check_name, check_named, check_params, check_state, ours
 from .held import Held
+from .json_values import Tensors, encode_own
 from .model_file import Saved
 from .params import Parameters, same_value
 from .rounds import EXAMPLES, MISTAKES, UPDATES

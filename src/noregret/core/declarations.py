@@ -10,7 +10,7 @@ import inspect
 import textwrap
 from typing import Any, get_type_hints
 
-from .coding import ModelFileError
+from .json_values import ModelFileError
 from .owners import owner
 from .params import Choice, Derived, Filled, Fixed, Range, mark_of
 from .state import Need, Slot

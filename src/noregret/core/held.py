@@ -9,8 +9,8 @@ import numpy as np
 
 from . import packing
 from .algorithm import Algorithm
-from .coding import Tensors, expect
 from .inputs import FLOATS
+from .json_values import Tensors, expect
 from .params import check_options, same_value
 from .rounds import TIE
 from .state import COUNT, Dims, describe, leaves, settle, slots, tmap

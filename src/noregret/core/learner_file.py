@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from .coding import Tensors, decode, expect, known_parts, options
+from .json_values import Tensors, decode, expect, known_parts, options
 from .owners import owner
 
 if TYPE_CHECKING:

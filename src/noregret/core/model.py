@@ -12,16 +12,16 @@ import numpy as np
 
 from . import engine, packing
 from .basis import described
-from .coding import Tensors, expect
 from .drivers import Drivers, Job, Text, drivers, flatten
 from .features import Features
 from .held import Held
 from .inputs import Rows
+from .json_values import Tensors, expect
 from .labels import Labels
 from .merging import unite_features, unite_labels
-from .model_tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
 from .params import depends_on_width
 from .rounds import EXAMPLES, SEEN, TIE, UnitCost
+from .saved_tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
 from .state import Dims, Slot, settle, tmap
 from .task import Task
 

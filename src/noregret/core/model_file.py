@@ -18,8 +18,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .coding import ModelFileError, Tensors, decode, expect, options
 from .drafts import write
+from .json_values import ModelFileError, Tensors, decode, expect, options
 from .owners import owner
 
 __all__ = ["ABOUT", "FORMAT", "ModelFileError", "Saved", "from_bytes", "load", "read", "store"]

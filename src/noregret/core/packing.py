@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .coding import Tensors, expect, listed, written
+from .json_values import Tensors, expect, listed, written
 from .state import Dims, Slot, leaves, tmap
 
 LEAST = 256  # cells of the smallest array that is worth listing

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..core import inputs
-from ..core.coding import Tensors, expect
 from ..core.features import Columns, Features, Hashed, Names, stacked
 from ..core.inputs import Rows
+from ..core.json_values import Tensors, expect
 from ..core.labels import label_array
 from ..core.learner import Learner, is_dicts, refuse_names
 from ..core.model_file import Saved
-from ..core.model_tables import features_of, features_said, labels_of, labels_said, names_said
 from ..core.rounds import SEEN, TIE
+from ..core.saved_tables import features_of, features_said, labels_of, labels_said, names_said
 from ..core.task import TASKS, Task
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ..core import inputs
-from ..core.coding import Tensors, decode, encode, expect
 from ..core.drivers import Text
 from ..core.features import Features, Named, stacked
 from ..core.inputs import Rows
+from ..core.json_values import Tensors, decode, encode, expect
 from ..core.labels import Labelled, Labels, some
 from ..core.learner import Learner, Progress, is_dicts
 from ..core.model import Model

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.coding import Tensors, expect
 from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
+from ..core.json_values import Tensors, expect
 from ..core.labels import Labels
 from ..core.learner import Learner, Progress
 from ..core.learner_file import restored
 from ..core.model import Model
-from ..core.model_tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
 from ..core.params import same_value
 from ..core.rounds import EXAMPLES, MISTAKES, SEEN, TIE, UPDATES
+from ..core.saved_tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
 from .classes import answered
 from .classification import Classifier
 from .weighing import Weighing, log_loss, mix_losses, mix_margins, run, votes

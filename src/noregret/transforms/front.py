@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.batch import Batch
-from ..core.coding import decode, options
 from ..core.features import Columns, Features, Hashed, Numbers
 from ..core.inputs import Rows
+from ..core.json_values import decode, options
 from ..core.labels import Coded
 from ..parts import kinds
 from .maps import MAPS

@@ -11,8 +11,8 @@ import numpy as np
 from ..core import inputs
 from ..core.base import not_learned
 from ..core.batch import Batch
-from ..core.coding import Tensors, encode_own
 from ..core.inputs import Rows
+from ..core.json_values import Tensors, encode_own
 from ..core.labels import Coded
 from ..core.learner import Learner, Progress
 from ..core.learner_file import as_value, restored

@@ -81,7 +81,7 @@ class Map(Step):
             raise ValueError(f"cannot merge maps with different settings: {self!r} and {other!r}")
 
     def less(self, other: Any, times: int, numbers: np.ndarray | None = None) -> None:
-        """Take out again, so many times, what another has learned: that which all who were merged began with."""
+        """Take out again, so many times, what all who were merged began with; a map that counts nothing has nothing to do."""
 
     def state(self) -> dict[str, np.ndarray]:
         """Return what was learned, as arrays."""

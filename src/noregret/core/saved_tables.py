@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .coding import Tensors, decode, encode, expect, listed, written
 from .features import Anything, Columns, Features, Hashed, Names, Numbers
+from .json_values import Tensors, decode, encode, expect, listed, written
 from .labels import Labels
 from .rounds import SEEN, TIE
 
