@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.core.base import APART, REGISTRY, Base
-from noregret.core.held import Held
-from noregret.core.model_file import ModelFileError
-from noregret.core.params import Positive
-from noregret.core.rounds import EXAMPLES
-from noregret.core.state import Slot
+from noregret.algorithm.params import Positive
+from noregret.algorithm.rounds import EXAMPLES
+from noregret.algorithm.state import Slot
+from noregret.files.model_file import ModelFileError
+from noregret.learners.base import APART, REGISTRY, Base
+from noregret.learners.held import Held
 
 
 class Params(NamedTuple):
