@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..core.base import not_learned
 from ..core.features import Features
 from ..core.inputs import Rows
 from ..core.labels import Labelled, Labels, some
@@ -150,6 +151,8 @@ class Hedge(Classifier):
             if self.__dict__.get("rule") == "bayes":
                 return self._predict_proba
             raise AttributeError("predict_proba: votes are no probabilities; use rule='bayes'")
+        if name == "model":  # a property that raises an AttributeError comes here
+            raise not_learned(self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # ---- reading back ------------------------------------------------------------------------------------------------
