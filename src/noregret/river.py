@@ -84,7 +84,7 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
     'spam'
     """
 
-    face = Classifier
+    face, task = Classifier, Classifier.task
 
     @property
     def _multiclass(self) -> bool:
@@ -141,7 +141,7 @@ class RiverRegressor(Adapter, base.MiniBatchRegressor):
     2.0
     """
 
-    face = Regressor
+    face, task = Regressor, Regressor.task
 
     def predict_one(self, x: dict[Any, Any]) -> float:
         """Return the prediction."""

@@ -19,6 +19,7 @@ from ..families.confidence_weighted import AROW, SCW1
 from ..inputs.checking import Rows
 from ..inputs.features import Features
 from ..inputs.labels import Labelled, Labels, some
+from ..learners.base import not_learned
 from ..tasks.classes import distinct
 from ..tasks.classification import COSTS, Classifier
 from ..transforms.pipeline import pipeline
@@ -149,6 +150,8 @@ class Hedge(Classifier):
             if self.__dict__.get("rule") == "bayes":
                 return self._predict_proba
             raise AttributeError("predict_proba: votes are no probabilities; use rule='bayes'")
+        if name == "model":  # a property that raises an AttributeError comes here
+            raise not_learned(self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # ---- reading back ------------------------------------------------------------------------------------------------
