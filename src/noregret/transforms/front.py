@@ -43,9 +43,10 @@ class Front:
     def batch(self, batch: Batch, learn: bool) -> Batch:
         """Return a batch with Rows for data, and the targets and side columns of a table. A batch that fails changes nothing."""
         data = batch.data
-        if isinstance(data, (list, tuple)) or (isinstance(data, Rows) and self.table is None):
+        numbered = isinstance(data, Rows)  # which are tuples too
+        if (isinstance(data, (list, tuple)) and not numbered) or (numbered and self.table is None):
             return batch._replace(data=self.rows(data, learn).beside(**batch.waiting), waiting={})
-        if self.table is None or isinstance(data, Rows):
+        if self.table is None or numbered:
             raise TypeError(
                 f"expected {'a table' if self.table is not None else 'rows of numbers'}, got {about(data)}: {self._learned()}"
             )
