@@ -70,17 +70,17 @@ def furthest(M, f, y, u):
 
 
 @rival.on(UnitCost)
-def _(cost, s, p, f, y, x):
+def rival_unit_cost(cost, s, p, f, y, x):
     return best(f, y)
 
 
 @rival.on(ByPrediction)
-def _(cost, s, p, f, y, x):
+def rival_by_prediction(cost, s, p, f, y, x):
     return best(f, -1)
 
 
 @rival.on(MaxLoss)
-def _(cost, s, p, f, y, x):
+def rival_max_loss(cost, s, p, f, y, x):
     r = 0
     for c in range(f.shape[0]):
         if f[c] + cost.M[y, c] > f[r] + cost.M[y, r]:
@@ -89,27 +89,27 @@ def _(cost, s, p, f, y, x):
 
 
 @asked.on(UnitCost)
-def _(cost, y, r):
+def asked_unit_cost(cost, y, r):
     return 1.0
 
 
 @asked.on(object)
-def _(cost, y, r):
+def asked_any(cost, y, r):
     return cost.M[y, r]
 
 
 @price.on(object)
-def _(c, f, y, x):
+def price_any(c, f, y, x):
     return 1.0
 
 
 @price.on(object, object, object, Weighted)
-def _(c, f, y, x):
+def price_weighted(c, f, y, x):
     return price(c, f, y, x.x)
 
 
 @price.on(object, object, object, Priced)
-def _(c, f, y, x):
+def price_priced(c, f, y, x):
     return paid(x.cost, c, f, y)
 
 
@@ -119,14 +119,14 @@ def paid(cost, c, f, y):
 
 
 @paid.on(MaxLoss)
-def _(cost, c, f, y):
+def paid_max_loss(cost, c, f, y):
     if f.shape[0] == 1:
         return 1.0  # as confusions with classes not yet known
     return cost.M[y, furthest(cost.M, f, y, 0.0) if c == y else c]
 
 
 @paid.on(ByPrediction)
-def _(cost, c, f, y):
+def paid_by_prediction(cost, c, f, y):
     r = best(f, -1)
     return cost.M[y, r] if c in (y, r) else 0.0
 

@@ -53,7 +53,7 @@ class Against(NamedTuple):
 
 
 @cell.on(Against)
-def _(o, j):
+def cell_against(o, j):
     return cell(o.o, j)
 
 
@@ -73,17 +73,17 @@ def each(act, s, o, x):
 
 
 @signed.on(object)
-def _(o, v):
+def signed_any(o, v):
     return v
 
 
 @signed.on(Against)
-def _(o, v):
+def signed_against(o, v):
     return -v
 
 
 @each.on(object)
-def _(act, s, o, x):
+def each_any(act, s, o, x):
     a, b = 0.0, 0.0
     for k in range(nnz(x)):
         j, v = item(x, k)
@@ -95,26 +95,26 @@ def _(act, s, o, x):
 
 
 @each.on(object, object, object, Biased)
-def _(act, s, o, x):
+def each_biased(act, s, o, x):
     a, b = each(act, s, o, x.x)
     more_a, more_b = each(act, s, o, Unit(x.j))
     return a + more_a, b + more_b
 
 
 @each.on(object, object, object, Block)
-def _(act, s, o, x):
+def each_block(act, s, o, x):
     return each(act, s, Of(x.K, x.c), x.x)
 
 
 @each.on(object, object, object, Pair)
-def _(act, s, o, x):
+def each_pair(act, s, o, x):
     a, b = each(act, s, Of(x.K, x.a), x.x)
     more_a, more_b = each(act, s, Against(Of(x.K, x.b)), x.x)
     return a + more_a, b + more_b
 
 
 @each.on(object, object, object, Weighted)
-def _(act, s, o, x):
+def each_weighted(act, s, o, x):
     return each(act, s, o, x.x)
 
 
@@ -143,7 +143,7 @@ class Descend(NamedTuple):
 
 
 @touch.on(Descend)
-def _(act, s, i, v):
+def touch_descend(act, s, i, v):
     s.n[i] += (act.g * v) * (act.g * v)
     if s.n[i] > 0.0:
         add(s.w, -act.eta * act.g * v / (act.delta + math.sqrt(s.n[i])), Unit(i))
@@ -207,19 +207,19 @@ def widen(y, s):
 
 
 @limit.on(object)
-def _(loss, f, s, x):
+def limit_any(loss, f, s, x):
     return f
 
 
 @limit.on(Exponential)
 @limit.on(Log)
-def _(loss, f, s, x):
+def limit_exponential(loss, f, s, x):
     return min(REACH, max(-REACH, f))
 
 
 @limit.on(Square)
 @limit.on(Hinge)
-def _(loss, f, s, x):
+def limit_square(loss, f, s, x):
     return min(1.0, max(-1.0, f))
 
 
@@ -230,12 +230,12 @@ def within(loss, f, s, x):
 
 
 @limit.on(object, object, object, Block)
-def _(loss, f, s, x):  # one class among others: only differences have a range
+def limit_block(loss, f, s, x):  # one class among others: only differences have a range
     return f
 
 
 @widen.on(object)
-def _(y, s):
+def widen_any(y, s):
     pass
 
 
@@ -267,7 +267,7 @@ class Move(NamedTuple):
 
 
 @touch.on(Gauge)
-def _(act, s, i, v):
+def touch_gauge(act, s, i, v):
     s.n[i] += act.g2 * v * v
     size = abs(v)
     if size > s.q[i]:
@@ -278,7 +278,7 @@ def _(act, s, i, v):
 
 
 @touch.on(Move)
-def _(act, s, i, v):
+def touch_move(act, s, i, v):
     if s.n[i] > 0.0:
         s.w[i] += act.u * v / (s.q[i] * math.sqrt(s.n[i]))
     return 0.0, 0.0
@@ -290,42 +290,42 @@ def flow(loss, f, y, h, v):
 
 
 @flow.on(Square)
-def _(loss, f, y, h, v):
+def flow_square(loss, f, y, h, v):
     return -(y - f) * expm1(-2.0 * h * v) / v
 
 
 @flow.on(SquaredHinge)
-def _(loss, f, y, h, v):
+def flow_squared_hinge(loss, f, y, h, v):
     return -y * max(0.0, 1.0 - y * f) * expm1(-2.0 * h * v) / v
 
 
 @flow.on(SquaredEpsilonInsensitive)
-def _(loss, f, y, h, v):
+def flow_squared_epsilon_insensitive(loss, f, y, h, v):
     return -math.copysign(max(0.0, abs(y - f) - loss.epsilon), y - f) * expm1(-2.0 * h * v) / v
 
 
 @flow.on(Hinge)
-def _(loss, f, y, h, v):
+def flow_hinge(loss, f, y, h, v):
     return y * min(h, max(0.0, 1.0 - y * f) / v)
 
 
 @flow.on(Absolute)
-def _(loss, f, y, h, v):
+def flow_absolute(loss, f, y, h, v):
     return math.copysign(min(h, abs(y - f) / v), y - f)
 
 
 @flow.on(EpsilonInsensitive)
-def _(loss, f, y, h, v):
+def flow_epsilon_insensitive(loss, f, y, h, v):
     return math.copysign(min(h, max(0.0, abs(y - f) - loss.epsilon) / v), y - f)
 
 
 @flow.on(Exponential)
-def _(loss, f, y, h, v):
+def flow_exponential(loss, f, y, h, v):
     return y * log_one_plus(log(h * v) - y * f) / v
 
 
 @flow.on(Log)
-def _(loss, f, y, h, v):
+def flow_log(loss, f, y, h, v):
     return y * log_gain(h * v, y * f) / v
 
 

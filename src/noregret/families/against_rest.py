@@ -69,17 +69,17 @@ def seen_by(x, c, K):
 
 
 @seen_by.on(object)
-def _(x, c, K):
+def seen_by_any(x, c, K):
     return Block(x, c, K)
 
 
 @seen_by.on(Priced)
-def _(x, c, K):
+def seen_by_priced(x, c, K):
     return Block(x.x, c, K)
 
 
 @seen_by.on(Weighted)
-def _(x, c, K):
+def seen_by_weighted(x, c, K):
     return Weighted(seen_by(x.x, c, K), x.c)
 
 
@@ -89,17 +89,17 @@ def own(x):
 
 
 @own.on(object)
-def _(x):
+def own_any(x):
     return 0
 
 
 @own.on(Block)
-def _(x):
+def own_block(x):
     return x.c
 
 
 @own.on(Weighted)
-def _(x):
+def own_weighted(x):
     return own(x.x)
 
 

@@ -276,17 +276,17 @@ def copies(x):
 
 
 @copies.on(object)
-def _(x):
+def copies_any(x):
     return 1.0
 
 
 @copies.on(Pair)
-def _(x):
+def copies_pair(x):
     return 2.0
 
 
 @copies.on(Weighted)
-def _(x):
+def copies_weighted(x):
     return copies(x.x)
 
 

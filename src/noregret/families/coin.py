@@ -86,13 +86,13 @@ def bet(s, i, M, capital):
 
 
 @touch.on(Stake)
-def _(act, s, i, v):
+def touch_stake(act, s, i, v):
     M = max(s.M[i], abs(v))
     return bet(s, i, M, act.capital) * v, (v / M) * (v / M)
 
 
 @touch.on(Pay)
-def _(act, s, i, v):
+def touch_pay(act, s, i, v):
     s.M[i] = max(s.M[i], abs(v))
     if abs(act.g) > s.L[i]:
         s.L[i] = max(abs(act.g), act.lipschitz)

@@ -148,13 +148,13 @@ def herding(S, C, v):
 
 
 @herding.on(object)
-def _(S, C, v):
+def herding_any(S, C, v):
     q = 1.0 + C * v
     return C * (1.0 + q), C * (1.0 + q) / (q * q)
 
 
 @herding.on(Herded)
-def _(S, C, v):
+def herding_herded(S, C, v):
     return C, C
 
 
@@ -260,18 +260,18 @@ def unit(cost, phi, v):
 
 
 @unit.on(InDeviations)
-def _(cost, phi, v):
+def unit_in_deviations(cost, phi, v):
     return phi * math.sqrt(v)
 
 
 @unit.on(InVariances)
-def _(cost, phi, v):
+def unit_in_variances(cost, phi, v):
     return phi * v
 
 
 @rival.on(InDeviations)
 @rival.on(InVariances)
-def _(cost, s, p, f, y, x):  # the unit is that of the best rival, so that equal costs choose it
+def rival_in_deviations(cost, s, p, f, y, x):  # the unit is that of the best rival, so that equal costs choose it
     r = furthest(cost.M, f, y, 0.0)
     if r == y:
         return y

@@ -44,17 +44,17 @@ def alike(alpha, i, x):
 
 
 @alike.on(object)
-def _(alpha, i, x):
+def alike_any(alpha, i, x):
     return sign(alpha[0, i])
 
 
 @alike.on(object, object, Pair)
-def _(alpha, i, x):
+def alike_pair(alpha, i, x):
     return sign(alpha[x.a, i]) - sign(alpha[x.b, i])
 
 
 @alike.on(object, object, Weighted)
-def _(alpha, i, x):
+def alike_weighted(alpha, i, x):
     return alike(alpha, i, x.x)
 
 
@@ -155,17 +155,17 @@ def norm_of_row(w, x):
 
 
 @norm_of_row.on(object)
-def _(w, x):
+def norm_of_row_any(w, x):
     return norm2(w, x)
 
 
 @norm_of_row.on(object, Pair)
-def _(w, x):
+def norm_of_row_pair(w, x):
     return norm2(w, x.x)
 
 
 @norm_of_row.on(object, Weighted)
-def _(w, x):
+def norm_of_row_weighted(w, x):
     return norm_of_row(w, x.x)
 
 

@@ -79,7 +79,7 @@ def confine(p, w, moved, x):
 
 
 @decay.on(object)
-def _(p, w, eta):
+def decay_any(p, w, eta):
     pass
 
 
@@ -91,7 +91,7 @@ def shrink(p, w, eta):
 
 
 @confine.on(object)
-def _(p, w, moved, x):
+def confine_any(p, w, moved, x):
     pass
 
 

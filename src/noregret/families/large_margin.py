@@ -112,12 +112,12 @@ def enough(p, m):
 
 
 @enough.on(Relaxed)
-def _(p, m):
+def enough_relaxed(p, m):
     return m > 0.0
 
 
 @enough.on(Aggressive)
-def _(p, m):
+def enough_aggressive(p, m):
     return m >= 1.0
 
 

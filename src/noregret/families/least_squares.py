@@ -92,22 +92,22 @@ def say(y, c, f):
 
 
 @target.on(object)
-def _(y, c):
+def target_any(y, c):
     return y
 
 
 @target.on(ndarray)
-def _(y, c):
+def target_array(y, c):
     return y[c]
 
 
 @say.on(object)
-def _(y, c, f):
+def say_any(y, c, f):
     pass
 
 
 @say.on(ndarray)
-def _(y, c, f):
+def say_array(y, c, f):
     y[c] = f
 
 

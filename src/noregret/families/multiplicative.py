@@ -402,37 +402,37 @@ def errs(x, f, y):
 
 
 @single.on(object)
-def _(x):
+def single_any(x):
     return 1.0
 
 
 @single.on(Block)
-def _(x):
+def single_block(x):
     return 0.0
 
 
 @single.on(Pair)
-def _(x):
+def single_pair(x):
     return 0.0
 
 
 @single.on(Weighted)
-def _(x):
+def single_weighted(x):
     return single(x.x)
 
 
 @errs.on(object)
-def _(x, f, y):
+def errs_any(x, f, y):
     return (f >= 0.0) != (y > 0.0)
 
 
 @errs.on(Pair)
-def _(x, f, y):
+def errs_pair(x, f, y):
     return f <= 0.0
 
 
 @errs.on(Weighted)
-def _(x, f, y):
+def errs_weighted(x, f, y):
     return errs(x.x, f, y)
 
 

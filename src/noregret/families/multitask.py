@@ -64,13 +64,13 @@ def row_square(rule, w, j, K):
 
 
 @row_square.on(Tracked)
-def _(rule, w, j, K):
+def row_square_tracked(rule, w, j, K):
     return w.S[j]
 
 
 @row_square.on(Summed)
 @strict
-def _(rule, w, j, K):
+def row_square_summed(rule, w, j, K):
     q = 0.0
     for c in range(int(K)):
         v = soft(float(w.G[j * K + np.uintp(c)]), w.now[0])
@@ -124,17 +124,17 @@ def moment(w):
 
 
 @dot.on(Across, Block)
-def _(w, x):
+def dot_across_block(w, x):
     return walk_across(w, x.x, x.c, x.K)
 
 
 @add.on(Across, object, Block)
-def _(w, a, x):
+def add_across_block(w, a, x):
     walk_across_add(w, a, x.x, x.c, x.K)
 
 
 @shrink.on(Across)
-def _(w, a):
+def shrink_across(w, a):
     w.t[0] += 1.0
     moment(w)
 

@@ -33,12 +33,12 @@ def pull(loss, r, epsilon):
 
 
 @pull.on(Tube)
-def _(loss, r, epsilon):
+def pull_tube(loss, r, epsilon):
     return math.copysign(1.0, r) if abs(r) > epsilon else 0.0
 
 
 @pull.on(HalfSquare)
-def _(loss, r, epsilon):
+def pull_half_square(loss, r, epsilon):
     return min(1e12, max(-1e12, r))  # overshooting must not run to infinity
 
 
@@ -119,38 +119,38 @@ def move(b, a, x):
 
 
 @offset.on(object)
-def _(b, x):
+def offset_any(b, x):
     return b[0]
 
 
 @offset.on(object, Block)
-def _(b, x):
+def offset_block(b, x):
     return b[x.c]
 
 
 @offset.on(object, Pair)
-def _(b, x):
+def offset_pair(b, x):
     return b[x.a] - b[x.b]
 
 
 @offset.on(object, Weighted)
-def _(b, x):
+def offset_weighted(b, x):
     return offset(b, x.x)
 
 
 @move.on(object)
-def _(b, a, x):
+def move_any(b, a, x):
     b[0] += a
 
 
 @move.on(object, object, Pair)
-def _(b, a, x):
+def move_pair(b, a, x):
     b[x.a] += a
     b[x.b] -= a
 
 
 @move.on(object, object, Weighted)
-def _(b, a, x):
+def move_weighted(b, a, x):
     move(b, a, x.x)
 
 

@@ -39,12 +39,12 @@ def claim(update, excess):
 
 
 @claim.on(Uniform)
-def _(update, excess):
+def claim_uniform(update, excess):
     return 1.0
 
 
 @claim.on(Proportional)
-def _(update, excess):
+def claim_proportional(update, excess):
     return excess
 
 
@@ -93,27 +93,27 @@ def length(schedule, p, t, k, m, w, x):
 
 
 @length.on(Fixed)
-def _(schedule, p, t, k, m, w, x):
+def length_fixed(schedule, p, t, k, m, w, x):
     return p.alpha
 
 
 @length.on(PerRound)
-def _(schedule, p, t, k, m, w, x):
+def length_per_round(schedule, p, t, k, m, w, x):
     return p.alpha / t
 
 
 @length.on(PerRootRound)
-def _(schedule, p, t, k, m, w, x):
+def length_per_root_round(schedule, p, t, k, m, w, x):
     return p.alpha / math.sqrt(t)
 
 
 @length.on(PerUpdate)
-def _(schedule, p, t, k, m, w, x):
+def length_per_update(schedule, p, t, k, m, w, x):
     return p.alpha / k
 
 
 @length.on(LineSearch)
-def _(schedule, p, t, k, m, w, x):
+def length_line_search(schedule, p, t, k, m, w, x):
     return max(0.0, p.beta - p.gamma * m) / norm2(w, x)
 
 

@@ -61,17 +61,17 @@ class Few(NamedTuple):
 
 
 @dot.on(Few)
-def _(w, x):
+def dot_few(w, x):
     return dot(w.u, x)
 
 
 @scores.on(Few)
-def _(w, x, out):
+def scores_few(w, x, out):
     scores(w.u, x, out)
 
 
 @scale.on(Few)
-def _(w, c):
+def scale_few(w, c):
     K = np.uintp(w.n.shape[0])
     for r in range(w.n.shape[0]):
         n = 0
@@ -86,7 +86,7 @@ def _(w, c):
 
 @sqnorm.on(Few)
 @strict
-def _(w):
+def sqnorm_few(w):
     K = np.uintp(w.n.shape[0])
     q = 0.0
     for r in range(w.n.shape[0]):
@@ -119,17 +119,17 @@ def walk_put(w, a, x, c, K):
 
 
 @add.on(Few)
-def _(w, a, x):
+def add_few(w, a, x):
     walk_put(w, a, x, FIRST, ONE)
 
 
 @add.on(Few, object, Block)
-def _(w, a, x):
+def add_few_block(w, a, x):
     walk_put(w, a, x.x, x.c, x.K)
 
 
 @add.on(Few, object, Pair)
-def _(w, a, x):
+def add_few_pair(w, a, x):
     walk_put(w, a, x.x, x.a, x.K)
     walk_put(w, -a, x.x, x.b, x.K)
 
@@ -266,44 +266,44 @@ def grasp(w, part, t, a, c, K, x):
 
 
 @glance.on(object)
-def _(w, part, t, c, K, x):
+def glance_any(w, part, t, c, K, x):
     return seen_dot(w.w, part, t, c, K, part.d, x)
 
 
 @glance.on(object, object, object, object, object, Biased)
-def _(w, part, t, c, K, x):
+def glance_biased(w, part, t, c, K, x):
     return seen_dot(w.w, part, t, c, K, part.d - 1.0, x.x) + dot(w.b, Unit(c))
 
 
 @glance.on(object, object, object, object, object, Pair)
-def _(w, part, t, c, K, x):
+def glance_pair(w, part, t, c, K, x):
     return glance(w, part, t, x.a, x.K, x.x) - glance(w, part, t, x.b, x.K, x.x)
 
 
 @glance.on(object, object, object, object, object, Weighted)
-def _(w, part, t, c, K, x):
+def glance_weighted(w, part, t, c, K, x):
     return glance(w, part, t, c, K, x.x)
 
 
 @grasp.on(object)
-def _(w, part, t, a, c, K, x):
+def grasp_any(w, part, t, a, c, K, x):
     seen_add(w.w, part, t, a, c, K, part.d, x)
 
 
 @grasp.on(object, object, object, object, object, object, Biased)
-def _(w, part, t, a, c, K, x):
+def grasp_biased(w, part, t, a, c, K, x):
     seen_add(w.w, part, t, a, c, K, part.d - 1.0, x.x)
     add(w.b, a, Unit(c))
 
 
 @grasp.on(object, object, object, object, object, object, Pair)
-def _(w, part, t, a, c, K, x):
+def grasp_pair(w, part, t, a, c, K, x):
     grasp(w, part, t, a, x.a, x.K, x.x)
     grasp(w, part, t, -a, x.b, x.K, x.x)
 
 
 @grasp.on(object, object, object, object, object, object, Weighted)
-def _(w, part, t, a, c, K, x):
+def grasp_weighted(w, part, t, a, c, K, x):
     grasp(w, part, t, a, c, K, x.x)
 
 
@@ -375,7 +375,7 @@ def select(part, s, x, y, p):
 
 
 @select.on(Entire)
-def _(part, s, x, y, p):
+def select_entire(part, s, x, y, p):
     f = dot(s.w, x)
     moved = y * f <= 1.0
     scale(s.w.w, 1.0 - p.lambda_ * p.eta)
@@ -388,7 +388,7 @@ def _(part, s, x, y, p):
 
 
 @select.on(Part)
-def _(part, s, x, y, p):
+def select_part(part, s, x, y, p):
     f = glance(s.w, part, s.t[0], FIRST, ONE, x) if explores(part, s.t[0]) else dot(s.w, x)
     moved = y * f <= 0.0
     if moved:

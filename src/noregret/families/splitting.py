@@ -134,27 +134,27 @@ def charge(p, eta, t):
 
 
 @strength.on(object)
-def _(penalty, a):
+def strength_any(penalty, a):
     return a
 
 
 @strength.on(ElasticNet)
-def _(penalty, a):
+def strength_elastic_net(penalty, a):
     return log1p(a * penalty.b)
 
 
 @charge.on(FobosParams)
-def _(p, eta, t):
+def charge_fobos_params(p, eta, t):
     return strength(p.regularizer, eta * p.lambda_)
 
 
 @charge.on(GravityParams)
-def _(p, eta, t):
+def charge_gravity_params(p, eta, t):
     return eta * p.K * p.g if t % p.K == 0.0 else 0.0
 
 
 @charge.on(CutParams)
-def _(p, eta, t):
+def charge_cut_params(p, eta, t):
     return 1.0 if t % p.K == 0.0 else 0.0
 
 

@@ -228,23 +228,23 @@ class Near(NamedTuple):
 
 # ---- stopping, removing ----------------------------------------------------------------------------------------------
 @admit.on(Stop)
-def _(budget, w, k, x):
+def admit_stop(budget, w, k, x):
     return full(w, x)
 
 
 @maintain.on(Stop)
-def _(budget, w):
+def maintain_stop(budget, w):
     pass
 
 
 @maintain.on(RemoveOldest)
-def _(budget, w):
+def maintain_remove_oldest(budget, w):
     while over(w):
         remove(w, oldest(w))
 
 
 @maintain.on(RemoveSmallest)
-def _(budget, w):
+def maintain_remove_smallest(budget, w):
     while over(w):
         r, least = 0, math.inf
         for i in range(w.size[0]):
@@ -255,7 +255,7 @@ def _(budget, w):
 
 
 @maintain.on(RemoveRedundant)
-def _(budget, w):
+def maintain_remove_redundant(budget, w):
     while over(w):
         r, most = 0, -math.inf
         for i in range(w.size[0]):
@@ -275,7 +275,7 @@ def draw(rng, n):
 
 
 @maintain.on(RemoveRandom)
-def _(budget, w):
+def maintain_remove_random(budget, w):
     t = w.size[0] - 1
     while over(w):
         r = draw(w.memo.rng, w.size[0] - 1)
@@ -283,7 +283,7 @@ def _(budget, w):
 
 
 @maintain.on(Shrink)
-def _(budget, w):
+def maintain_shrink(budget, w):
     if over(w):
         r = oldest(w)
         phi = budget.phi
@@ -316,7 +316,7 @@ def self_tuned(w, r):
 
 # ---- projecting ------------------------------------------------------------------------------------------------------
 @admit.on(Projection)
-def _(budget, w, k, x):
+def admit_projection(budget, w, k, x):
     delta2 = residual(w, k)
     if w.size[0] > 0 and (delta2 <= max(FLAT * k, budget.eta * budget.eta) or full(w, x)):
         project_row(w, k, delta2)
@@ -326,12 +326,12 @@ def _(budget, w, k, x):
 
 
 @maintain.on(Projection)
-def _(budget, w):
+def maintain_projection(budget, w):
     check(w)
 
 
 @admit.on(ProjectRemoved)
-def _(budget, w, k, x):
+def admit_project_removed(budget, w, k, x):
     delta2 = residual(w, k)
     if w.size[0] > 0 and delta2 <= FLAT * k:
         project_row(w, k, delta2)
@@ -341,7 +341,7 @@ def _(budget, w, k, x):
 
 
 @maintain.on(ProjectRemoved)
-def _(budget, w):
+def maintain_project_removed(budget, w):
     t = w.size[0] - 1
     while over(w):
         P, n, r, least = w.memo.P, w.size[0], 0, math.inf
@@ -361,7 +361,7 @@ def _(budget, w):
 
 # ---- putting one vector on others ------------------------------------------------------------------------------------
 @maintain.on(Replace)
-def _(budget, w):
+def maintain_replace(budget, w):
     t = w.size[0] - 1
     while over(w):
         r, least = 0, math.inf
@@ -422,7 +422,7 @@ def put_on_two(w, t):
 
 
 @maintain.on(ReplaceNearest)
-def _(budget, w):
+def maintain_replace_nearest(budget, w):
     near, t, r = w.memo, w.size[0] - 1, -1
     near.at[t] = -1
     if over(w):
@@ -439,7 +439,7 @@ def _(budget, w):
 
 
 @dropping.on(Near)
-def _(near, w, r):
+def dropping_near(near, w, r):
     for i in range(w.size[0]):
         if near.at[i] == r:
             near.at[i] = -1
@@ -448,7 +448,7 @@ def _(near, w, r):
 
 
 @moving.on(Near)
-def _(near, i, r):
+def moving_near(near, i, r):
     near.at[r] = near.at[i]
     near.k[r] = near.k[i]
 
@@ -516,7 +516,7 @@ def agreement(w, i, j):
 
 
 @maintain.on(Merge)
-def _(budget, w):
+def maintain_merge(budget, w):
     while over(w):
         n, i, least = w.size[0], 0, math.inf
         for j in range(n):

@@ -83,27 +83,27 @@ class Sigmoid(NamedTuple):
 
 # ---- of the inner product --------------------------------------------------------------------------------------------
 @own.on(object)
-def _(kernel, v):
+def own_any(kernel, v):
     return v * v
 
 
 @cross.on(object)
-def _(kernel, a, b):
+def cross_any(kernel, a, b):
     return a * b
 
 
 @alone.on(object)
-def _(kernel, a):
+def alone_any(kernel, a):
     return value(kernel, a, a, a)
 
 
 @value.on(Linear)
-def _(kernel, s, a, b):
+def value_linear(kernel, s, a, b):
     return s
 
 
 @value.on(Polynomial)
-def _(kernel, s, a, b):
+def value_polynomial(kernel, s, a, b):
     base, power = kernel.gamma * s + kernel.coef0, 1.0
     for _ in range(int(kernel.degree)):
         power *= base
@@ -111,43 +111,43 @@ def _(kernel, s, a, b):
 
 
 @value.on(Sigmoid)
-def _(kernel, s, a, b):
+def value_sigmoid(kernel, s, a, b):
     return tanh(kernel.gamma * s + kernel.coef0)
 
 
 @value.on(RBF)
-def _(kernel, s, a, b):
+def value_rbf(kernel, s, a, b):
     return exp(-kernel.gamma * max(0.0, a + b - 2.0 * s))
 
 
 # ---- of the differences: g(a - b) = g(a) + g(b) + cross ----------------------------------------------------------------
 @own.on(Laplacian)
-def _(kernel, v):
+def own_laplacian(kernel, v):
     return abs(v)
 
 
 @cross.on(Laplacian)
-def _(kernel, a, b):
+def cross_laplacian(kernel, a, b):
     return abs(a - b) - abs(a) - abs(b)
 
 
 @own.on(Cauchy)
-def _(kernel, v):
+def own_cauchy(kernel, v):
     return log1p(kernel.gamma * v * v)
 
 
 @cross.on(Cauchy)
-def _(kernel, a, b):
+def cross_cauchy(kernel, a, b):
     return log1p(kernel.gamma * (a - b) * (a - b)) - log1p(kernel.gamma * a * a) - log1p(kernel.gamma * b * b)
 
 
 @value.on(Laplacian)
-def _(kernel, s, a, b):
+def value_laplacian(kernel, s, a, b):
     return exp(-kernel.gamma * max(0.0, a + b + s))
 
 
 @value.on(Cauchy)
-def _(kernel, s, a, b):
+def value_cauchy(kernel, s, a, b):
     return exp(-max(0.0, a + b + s))
 
 

@@ -64,93 +64,93 @@ def slope(loss, f, y):
 
 
 @value.on(Hinge)
-def _(loss, f, y):
+def value_hinge(loss, f, y):
     return max(0.0, 1.0 - y * f)
 
 
 @slope.on(Hinge)
-def _(loss, f, y):
+def slope_hinge(loss, f, y):
     return -y if y * f < 1.0 else 0.0
 
 
 @value.on(SquaredHinge)
-def _(loss, f, y):
+def value_squared_hinge(loss, f, y):
     return max(0.0, 1.0 - y * f) ** 2
 
 
 @slope.on(SquaredHinge)
-def _(loss, f, y):
+def slope_squared_hinge(loss, f, y):
     return -2.0 * y * max(0.0, 1.0 - y * f)
 
 
 @value.on(Log)
-def _(loss, f, y):
+def value_log(loss, f, y):
     return max(0.0, -y * f) + log1p(exp(-abs(f)))
 
 
 @slope.on(Log)
-def _(loss, f, y):
+def slope_log(loss, f, y):
     m = y * f
     return -y / (1.0 + exp(m)) if m < 0.0 else -y * exp(-m) / (1.0 + exp(-m))
 
 
 @value.on(Exponential)
-def _(loss, f, y):
+def value_exponential(loss, f, y):
     return exp(min(500.0, -y * f))
 
 
 @slope.on(Exponential)
-def _(loss, f, y):
+def slope_exponential(loss, f, y):
     return -y * exp(min(500.0, -y * f))
 
 
 @value.on(PerceptronLoss)
-def _(loss, f, y):
+def value_perceptron_loss(loss, f, y):
     return max(0.0, -y * f)
 
 
 @slope.on(PerceptronLoss)
-def _(loss, f, y):
+def slope_perceptron_loss(loss, f, y):
     return -y if y * f <= 0.0 else 0.0
 
 
 @value.on(Square)
-def _(loss, f, y):
+def value_square(loss, f, y):
     return (f - y) * (f - y)
 
 
 @slope.on(Square)
-def _(loss, f, y):
+def slope_square(loss, f, y):
     return 2.0 * (f - y)
 
 
 @value.on(Absolute)
-def _(loss, f, y):
+def value_absolute(loss, f, y):
     return abs(f - y)
 
 
 @slope.on(Absolute)
-def _(loss, f, y):
+def slope_absolute(loss, f, y):
     return math.copysign(1.0, f - y) if f != y else 0.0
 
 
 @value.on(EpsilonInsensitive)
-def _(loss, f, y):
+def value_epsilon_insensitive(loss, f, y):
     return max(0.0, abs(f - y) - loss.epsilon)
 
 
 @slope.on(EpsilonInsensitive)
-def _(loss, f, y):
+def slope_epsilon_insensitive(loss, f, y):
     return math.copysign(1.0, f - y) if abs(f - y) > loss.epsilon else 0.0
 
 
 @value.on(SquaredEpsilonInsensitive)
-def _(loss, f, y):
+def value_squared_epsilon_insensitive(loss, f, y):
     return max(0.0, abs(f - y) - loss.epsilon) ** 2
 
 
 @slope.on(SquaredEpsilonInsensitive)
-def _(loss, f, y):
+def slope_squared_epsilon_insensitive(loss, f, y):
     return 2.0 * math.copysign(max(0.0, abs(f - y) - loss.epsilon), f - y)
 
 

@@ -23,20 +23,20 @@ class Eager(NamedTuple):
 
 
 @dot.on(Eager)
-def _(w, x):
+def dot_eager(w, x):
     return dot(w.u, x)
 
 
 @add.on(Eager)
-def _(w, a, x):
+def add_eager(w, a, x):
     add(w.u, a, x)
 
 
 @scores.on(Eager)
-def _(w, x, out):
+def scores_eager(w, x, out):
     scores(w.u, x, out)
 
 
 @shrink.on(Eager)
-def _(w, a):
+def shrink_eager(w, a):
     prox(w.penalty, w.u, a)

@@ -78,22 +78,22 @@ def stride(x):
 
 
 @stride.on(object)
-def _(x):
+def stride_any(x):
     return 1
 
 
 @stride.on(Every)
-def _(x):
+def stride_every(x):
     return x.K
 
 
 @stride.on(Pair)
-def _(x):
+def stride_pair(x):
     return x.K
 
 
 @stride.on(Weighted)
-def _(x):
+def stride_weighted(x):
     return stride(x.x)
 
 
@@ -133,17 +133,17 @@ def onto_l1_ball(v, z):
 
 # ---- on weights ------------------------------------------------------------------------------------------------------
 @project.on(Anywhere)
-def _(region, w, x):
+def project_anywhere(region, w, x):
     pass
 
 
 @project.on(Anywhere, Scaled)
-def _(region, w, x):
+def project_anywhere_scaled(region, w, x):
     pass
 
 
 @project.on(object, Scaled)
-def _(region, w, x):
+def project_scaled(region, w, x):
     if w.c[0] != 1.0:
         for j in range(w.u.shape[0]):
             w.u[j] *= w.c[0]
@@ -161,24 +161,24 @@ def onto_l2_ball(region, w, x):
 
 
 @project.on(L1Ball, ndarray)
-def _(region, w, x):
+def project_l1_ball_array(region, w, x):
     onto_l1_ball(w, region.radius)
 
 
 @project.on(Simplex, ndarray)
-def _(region, w, x):
+def project_simplex_array(region, w, x):
     onto_simplex(w, int(region.d) * int(stride(x)), region.radius)
 
 
 @project.on(Box, ndarray)
-def _(region, w, x):
+def project_box_array(region, w, x):
     for k in range(nnz(x)):
         j, _ = item(x, k)
         w[j] = min(region.radius, max(-region.radius, w[j]))
 
 
 @project.on(HalfSpace, ndarray)
-def _(region, w, x):
+def project_half_space_array(region, w, x):
     f, n2 = 0.0, 0.0
     d = min(region.a.shape[0], w.shape[0])
     for j in range(d):
@@ -190,17 +190,17 @@ def _(region, w, x):
 
 
 @begin.on(object)
-def _(region, w):
+def begin_any(region, w):
     pass
 
 
 @begin.on(Simplex, Scaled)
-def _(region, w):
+def begin_simplex_scaled(region, w):
     w.u[:] = region.radius / w.u.size
 
 
 @begin.on(HalfSpace, Scaled)
-def _(region, w):
+def begin_half_space_scaled(region, w):
     project(region, w, np.zeros(1))
 
 

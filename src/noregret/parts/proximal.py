@@ -56,25 +56,25 @@ def prox(penalty, v, t):
 
 
 @prox.on(L1)
-def _(penalty, v, t):
+def prox_l1(penalty, v, t):
     for j in range(v.shape[0]):
         v[j] = soft(v[j], t)
 
 
 @prox.on(SquaredL2)
-def _(penalty, v, t):
+def prox_squared_l2(penalty, v, t):
     for j in range(v.shape[0]):
         v[j] /= 1.0 + t
 
 
 @prox.on(ElasticNet)
-def _(penalty, v, t):
+def prox_elastic_net(penalty, v, t):
     for j in range(v.shape[0]):
         v[j] = soft(v[j], t * penalty.a) / (1.0 + t * penalty.b)
 
 
 @prox.on(L2)
-def _(penalty, v, t):
+def prox_l2(penalty, v, t):
     n2 = 0.0
     for j in range(v.shape[0]):
         n2 += v[j] * v[j]
@@ -85,7 +85,7 @@ def _(penalty, v, t):
 
 
 @prox.on(LInf)
-def _(penalty, v, t):
+def prox_l_inf(penalty, v, t):
     if t > 0.0:
         total = 0.0
         for j in range(v.shape[0]):
@@ -96,7 +96,7 @@ def _(penalty, v, t):
 
 
 @prox.on(Grouped)
-def _(penalty, v, t):
+def prox_grouped(penalty, v, t):
     start = 0
     for g in range(penalty.ends.shape[0]):
         prox(penalty.penalty, v[start : penalty.ends[g]], t)

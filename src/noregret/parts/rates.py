@@ -35,17 +35,17 @@ def rate(schedule, t):
 
 
 @rate.on(Constant)
-def _(schedule, t):
+def rate_constant(schedule, t):
     return schedule.eta
 
 
 @rate.on(InvSqrt)
-def _(schedule, t):
+def rate_inv_sqrt(schedule, t):
     return schedule.eta / math.sqrt(t)
 
 
 @rate.on(InvT)
-def _(schedule, t):
+def rate_inv_t(schedule, t):
     return schedule.eta / t
 
 

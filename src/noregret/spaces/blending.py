@@ -17,7 +17,7 @@ def blendable(S, i, j):
 
 
 @blend.on(Packed)
-def _(S, kernel, n, i, j, h):
+def blend_packed(S, kernel, n, i, j, h):
     g = 0.0
     for m in range(S.sv.shape[0]):
         v = h * float(S.sv[m, i]) + (1.0 - h) * float(S.sv[m, j])
@@ -99,7 +99,7 @@ def blend_ragged(S, kernel, n, i, j, h):
 
 # ---- how long a point may be -----------------------------------------------------------------------------------------
 @blendable.on(object)
-def _(S, i, j):
+def blendable_any(S, i, j):
     return True
 
 
@@ -122,15 +122,15 @@ def short(cap, S, i, j):
 
 
 @blendable.on(Ragged)
-def _(S, i, j):
+def blendable_ragged(S, i, j):
     return short(S.cap, S, i, j)
 
 
 @short.on(Free)
-def _(cap, S, i, j):
+def short_free(cap, S, i, j):
     return True
 
 
 @short.on(Capped)
-def _(cap, S, i, j):
+def short_capped(cap, S, i, j):
     return cap.cell * united(S, i, j) <= cap.spare

@@ -88,17 +88,17 @@ def shrunk(S, k, b, s, v):
 
 
 @shrunk.on(Inverse)
-def _(S, k, b, s, v):
+def shrunk_inverse(S, k, b, s, v):
     return s / (1.0 + k * s * v * v)
 
 
 @shrunk.on(Dropped)
-def _(S, k, b, s, v):
+def shrunk_dropped(S, k, b, s, v):
     return s - b * (s * v) * (s * v)
 
 
 @shrunk.on(Herded)
-def _(S, k, b, s, v):
+def shrunk_herded(S, k, b, s, v):
     q = 1.0 + k * s * v * v
     return s / (q * q)
 
@@ -119,7 +119,7 @@ def walk_gather(w, S, a, k, x, o):
 
 
 @walk_margin.on(ndarray)
-def _(w, s, x, o):
+def walk_margin_array(w, s, x, o):
     f, q = 0.0, 0.0
     for i in range(nnz(x)):
         j, v = item(x, i)
@@ -129,13 +129,13 @@ def _(w, s, x, o):
 
 
 @walk_margin.on(ndarray, ndarray, Biased)
-def _(w, s, x, o):
+def walk_margin_array_array_biased(w, s, x, o):
     f, q = walk_margin(w, s, x.x, o)
     return f + w[cell(o, x.j)], q + s[cell(o, x.j)]
 
 
 @walk_absorb.on(ndarray)
-def _(w, S, a, k, b, x, o):
+def walk_absorb_array(w, S, a, k, b, x, o):
     for i in range(nnz(x)):
         j, v = item(x, i)
         s = float(S.s[cell(o, j)])
@@ -144,13 +144,13 @@ def _(w, S, a, k, b, x, o):
 
 
 @walk_absorb.on(ndarray, object, object, object, object, Biased)
-def _(w, S, a, k, b, x, o):
+def walk_absorb_array_biased(w, S, a, k, b, x, o):
     walk_absorb(w, S, a, k, b, x.x, o)
     walk_absorb(w, S, a, k, b, Unit(x.j), o)
 
 
 @walk_gather.on(ndarray)
-def _(w, S, a, k, x, o):
+def walk_gather_array(w, S, a, k, x, o):
     for i in range(nnz(x)):
         j, v = item(x, i)
         s = float(S.s[cell(o, j)])
@@ -160,51 +160,51 @@ def _(w, S, a, k, x, o):
 
 
 @walk_gather.on(ndarray, object, object, object, Biased)
-def _(w, S, a, k, x, o):
+def walk_gather_array_biased(w, S, a, k, x, o):
     walk_gather(w, S, a, k, x.x, o)
     walk_gather(w, S, a, k, Unit(x.j), o)
 
 
 @margin.on(object)
-def _(w, S, x):
+def margin_any(w, S, x):
     return walk_margin(w, S.s, x, Whole())
 
 
 @margin.on(object, object, Block)
-def _(w, S, x):
+def margin_block(w, S, x):
     return walk_margin(w, S.s, x.x, Of(x.K, x.c))
 
 
 @margin.on(object, object, Pair)
-def _(w, S, x):
+def margin_pair(w, S, x):
     f, q = walk_margin(w, S.s, x.x, Of(x.K, x.a))
     g, r = walk_margin(w, S.s, x.x, Of(x.K, x.b))
     return f - g, q + r
 
 
 @absorb.on(object)
-def _(w, S, a, k, b, x):
+def absorb_any(w, S, a, k, b, x):
     walk_absorb(w, S, a, k, b, x, Whole())
 
 
 @absorb.on(object, object, object, object, object, Block)
-def _(w, S, a, k, b, x):
+def absorb_block(w, S, a, k, b, x):
     walk_absorb(w, S, a, k, b, x.x, Of(x.K, x.c))
 
 
 @absorb.on(object, object, object, object, object, Pair)
-def _(w, S, a, k, b, x):
+def absorb_pair(w, S, a, k, b, x):
     walk_absorb(w, S, a, k, b, x.x, Of(x.K, x.a))
     walk_absorb(w, S, -a, k, b, x.x, Of(x.K, x.b))
 
 
 @gather.on(object)
-def _(w, S, a, k, x):
+def gather_any(w, S, a, k, x):
     walk_gather(w, S, a, k, x, Whole())
 
 
 @gather.on(object, object, object, object, Block)
-def _(w, S, a, k, x):
+def gather_block(w, S, a, k, x):
     walk_gather(w, S, a, k, x.x, Of(x.K, x.c))
 
 
@@ -218,17 +218,17 @@ def walk_included(w, s, x, o):
 
 
 @included.on(object)
-def _(w, S, x):
+def included_any(w, S, x):
     return walk_included(w, S.s, x, Whole())
 
 
 @included.on(object, object, Block)
-def _(w, S, x):
+def included_block(w, S, x):
     return walk_included(w, S.s, x.x, Of(x.K, x.c))
 
 
 @least.on(object)
-def _(S, x):
+def least_any(S, x):
     return TINY
 
 
@@ -266,7 +266,7 @@ def product(S, u, x):
 
 
 @product.on(object)
-def _(S, u, x):
+def product_any(S, u, x):
     for i in range(u.shape[0]):
         u[i] = 0.0
     for k in range(nnz(x)):
@@ -275,7 +275,7 @@ def _(S, u, x):
 
 
 @product.on(ndarray, ndarray, ndarray)
-def _(S, u, x):  # dense: each number of the upper half is read once, four rows at a time
+def product_array_array_array(S, u, x):  # dense: each number of the upper half is read once, four rows at a time
     d = x.shape[0]
     for i in range(u.shape[0]):
         u[i] = 0.0
@@ -313,7 +313,7 @@ def corner(row, u, x):
 
 
 @product.on(ndarray, ndarray, Biased)
-def _(S, u, x):
+def product_array_array_biased(S, u, x):
     product(S, u, x.x)
     column(S, u, x.j, 1.0)
 
@@ -388,35 +388,35 @@ ONE, FIRST = np.uintp(1), np.uintp(0)
 
 
 @margin.on(object, Full)
-def _(w, S, x):
+def margin_full(w, S, x):
     return score(w, x, Whole()), times(S.S[0], S.g[0], S.u[0], x)
 
 
 @margin.on(object, Full, Block)
-def _(w, S, x):
+def margin_full_block(w, S, x):
     return score(w, x.x, Of(x.K, x.c)), times(S.S[x.c], S.g[x.c], S.u[0], x.x)
 
 
 @margin.on(object, Full, Pair)
-def _(w, S, x):
+def margin_full_pair(w, S, x):
     f = score(w, x.x, Of(x.K, x.a)) - score(w, x.x, Of(x.K, x.b))
     return f, times(S.S[x.a], S.g[x.a], S.u[0], x.x) + times(S.S[x.b], S.g[x.b], S.u[1], x.x)
 
 
 @absorb.on(object, Full)
-def _(w, S, a, k, b, x):
+def absorb_full(w, S, a, k, b, x):
     along(w, a, S.u[0], ONE, FIRST)
     less(S.S[0], S.g[0], S.u[0], b)
 
 
 @absorb.on(object, Full, object, object, object, Block)
-def _(w, S, a, k, b, x):
+def absorb_full_block(w, S, a, k, b, x):
     along(w, a, S.u[0], x.K, x.c)
     less(S.S[x.c], S.g[x.c], S.u[0], b)
 
 
 @absorb.on(object, Full, object, object, object, Pair)
-def _(w, S, a, k, b, x):
+def absorb_full_pair(w, S, a, k, b, x):
     along(w, a, S.u[0], x.K, x.a)
     along(w, -a, S.u[1], x.K, x.b)
     less(S.S[x.a], S.g[x.a], S.u[0], b)
@@ -425,31 +425,31 @@ def _(w, S, a, k, b, x):
 
 @gather.on(object, Full)
 @gather.on(object, Full, object, object, Block)
-def _(w, S, a, k, x):
+def gather_full(w, S, a, k, x):
     f, q = margin(w, S, x)
     b = k / (1.0 + k * q)
     absorb(w, S, a - b * (f + a * q), k, b, x)
 
 
 @inflate.on(Full)
-def _(S, c, x):
+def inflate_full(S, c, x):
     S.g[0] *= c
 
 
 @inflate.on(Full, object, Block)
-def _(S, c, x):
+def inflate_full_block(S, c, x):
     S.g[x.c] *= c
 
 
 @included.on(object, Full)
 @included.on(object, Full, Block)
-def _(w, S, x):
+def included_full(w, S, x):
     f, q = margin(w, S, x)
     return f / (1.0 + q)
 
 
 @least.on(Full)
-def _(S, x):
+def least_full(S, x):
     top, n2 = 0.0, 0.0
     for k in range(S.S.shape[0]):
         for j in range(S.S.shape[1]):
@@ -462,30 +462,30 @@ def _(S, x):
 
 # ---- sample weights: margins and moves are those of the example inside -----------------------------------------------
 @margin.on(object, object, Weighted)
-def _(w, S, x):
+def margin_weighted(w, S, x):
     return margin(w, S, x.x)
 
 
 @absorb.on(object, object, object, object, object, Weighted)
-def _(w, S, a, k, b, x):
+def absorb_weighted(w, S, a, k, b, x):
     absorb(w, S, a, k, b, x.x)
 
 
 @gather.on(object, object, object, object, Weighted)
-def _(w, S, a, k, x):
+def gather_weighted(w, S, a, k, x):
     gather(w, S, a, k, x.x)
 
 
 @inflate.on(object, object, Weighted)
-def _(S, c, x):
+def inflate_weighted(S, c, x):
     inflate(S, c, x.x)
 
 
 @included.on(object, object, Weighted)
-def _(w, S, x):
+def included_weighted(w, S, x):
     return included(w, S, x.x)
 
 
 @least.on(object, Weighted)
-def _(S, x):
+def least_weighted(S, x):
     return least(S, x.x)

@@ -91,75 +91,75 @@ def required(x):
 
 
 @nnz.on(ndarray)
-def _(x):
+def nnz_array(x):
     return x.shape[0]
 
 
 @nnz.on(Sparse)
-def _(x):
+def nnz_sparse(x):
     return x.val.shape[0]
 
 
 @nnz.on(Biased)
-def _(x):
+def nnz_biased(x):
     return nnz(x.x) + 1
 
 
 @nnz.on(Unit)
-def _(x):
+def nnz_unit(x):
     return 1
 
 
 @nnz.on(Block)
-def _(x):
+def nnz_block(x):
     return nnz(x.x)
 
 
 @nnz.on(Pair)
-def _(x):
+def nnz_pair(x):
     return 2 * nnz(x.x)
 
 
 @nnz.on(Every)
-def _(x):
+def nnz_every(x):
     return nnz(x.x) * int(x.K)
 
 
 @nnz.on(Weighted)
-def _(x):
+def nnz_weighted(x):
     return nnz(x.x)
 
 
 @item.on(ndarray)
-def _(x, k):
+def item_array(x, k):
     return np.uintp(k), float(x[k])
 
 
 @item.on(Sparse)
-def _(x, k):
+def item_sparse(x, k):
     return np.uintp(x.idx[k]), float(x.val[k])
 
 
 @item.on(Biased)
-def _(x, k):
+def item_biased(x, k):
     if k < nnz(x.x):
         return item(x.x, k)
     return x.j, 1.0
 
 
 @item.on(Unit)
-def _(x, k):
+def item_unit(x, k):
     return x.j, 1.0
 
 
 @item.on(Block)
-def _(x, k):
+def item_block(x, k):
     j, v = item(x.x, k)
     return j * x.K + x.c, v
 
 
 @item.on(Pair)
-def _(x, k):
+def item_pair(x, k):
     n = nnz(x.x)
     if k < n:
         j, v = item(x.x, k)
@@ -169,38 +169,38 @@ def _(x, k):
 
 
 @item.on(Every)
-def _(x, k):
+def item_every(x, k):
     j, v = item(x.x, k // int(x.K))
     return j * x.K + np.uintp(k % int(x.K)), v
 
 
 @item.on(Weighted)
-def _(x, k):
+def item_weighted(x, k):
     return item(x.x, k)
 
 
 @importance.on(object)
-def _(x):
+def importance_any(x):
     return 1.0
 
 
 @importance.on(Weighted)
-def _(x):
+def importance_weighted(x):
     return x.c
 
 
 @required.on(object)
-def _(x):
+def required_any(x):
     return 1.0
 
 
 @required.on(Pair)
-def _(x):
+def required_pair(x):
     return x.m
 
 
 @required.on(Weighted)
-def _(x):
+def required_weighted(x):
     return required(x.x)
 
 
@@ -223,12 +223,12 @@ def cell(o, j):
 
 
 @cell.on(Whole)
-def _(o, j):
+def cell_whole(o, j):
     return j
 
 
 @cell.on(Of)
-def _(o, j):
+def cell_of(o, j):
     return j * o.K + o.c
 
 
@@ -260,7 +260,7 @@ def walk_scores(u, x, out):
 
 
 @walk_dot.on(ndarray)
-def _(u, x, o):
+def walk_dot_array(u, x, o):
     f = 0.0
     for k in range(nnz(x)):
         j, v = item(x, k)
@@ -269,25 +269,25 @@ def _(u, x, o):
 
 
 @walk_dot.on(ndarray, Biased)
-def _(u, x, o):
+def walk_dot_array_biased(u, x, o):
     return walk_dot(u, x.x, o) + u[cell(o, x.j)]
 
 
 @walk_add.on(ndarray)
-def _(u, a, x, o):
+def walk_add_array(u, a, x, o):
     for k in range(nnz(x)):
         j, v = item(x, k)
         u[cell(o, j)] += a * v
 
 
 @walk_add.on(ndarray, object, Biased)
-def _(u, a, x, o):
+def walk_add_array_biased(u, a, x, o):
     walk_add(u, a, x.x, o)
     u[cell(o, x.j)] += a
 
 
 @walk_add_norm.on(ndarray)
-def _(u, a, x, o):
+def walk_add_norm_array(u, a, x, o):
     q = 0.0
     for k in range(nnz(x)):
         j, v = item(x, k)
@@ -298,19 +298,19 @@ def _(u, a, x, o):
 
 
 @walk_add_norm.on(ndarray, object, ndarray)
-def _(u, a, x, o):  # dense: three vectorised walks beat one that is not
+def walk_add_norm_array_array(u, a, x, o):  # dense: three vectorised walks beat one that is not
     q = a * (2.0 * walk_dot(u, x, o) + a * walk_norm2(x))
     walk_add(u, a, x, o)
     return q
 
 
 @walk_add_norm.on(ndarray, object, Biased)
-def _(u, a, x, o):
+def walk_add_norm_array_biased(u, a, x, o):
     return walk_add_norm(u, a, x.x, o) + walk_add_norm(u, a, Unit(x.j), o)
 
 
 @walk_norm2.on(object)
-def _(x):
+def walk_norm2_any(x):
     q = 0.0
     for k in range(nnz(x)):
         _, v = item(x, k)
@@ -319,12 +319,12 @@ def _(x):
 
 
 @walk_norm2.on(Biased)
-def _(x):
+def walk_norm2_biased(x):
     return walk_norm2(x.x) + 1.0
 
 
 @walk_scores.on(ndarray)
-def _(u, x, out):
+def walk_scores_array(u, x, out):
     K = np.uintp(out.shape[0])
     for k in range(nnz(x)):
         j, v = item(x, k)
@@ -333,6 +333,6 @@ def _(u, x, out):
 
 
 @walk_scores.on(ndarray, Biased)
-def _(u, x, out):
+def walk_scores_array_biased(u, x, out):
     walk_scores(u, x.x, out)
     walk_scores(u, Unit(x.j), out)

@@ -172,42 +172,42 @@ def due(part, w):
 
 
 @appending.on(object)
-def _(part, w, k):
+def appending_any(part, w, k):
     pass
 
 
 @dropping.on(object)
-def _(part, w, r):
+def dropping_any(part, w, r):
     pass
 
 
 @moving.on(object)
-def _(part, i, r):
+def moving_any(part, i, r):
     pass
 
 
 @folding.on(object)
-def _(part, w):
+def folding_any(part, w):
     pass
 
 
 @due.on(object)
-def _(part, w):
+def due_any(part, w):
     pass
 
 
 @remeasure.on(object)
-def _(part, w):
+def remeasure_any(part, w):
     pass
 
 
 @admit.on(object)
-def _(budget, w, k, x):
+def admit_any(budget, w, k, x):
     return False
 
 
 @maintain.on(Unbounded)
-def _(budget, w):
+def maintain_unbounded(budget, w):
     pass
 
 
@@ -226,48 +226,48 @@ def look(w, x):
 
 
 @dot.on(Expansion)
-def _(w, x):
+def dot_expansion(w, x):
     return w.c[0] * along(w.alpha[0], w.size[0], w.kx)
 
 
 @dot.on(Expansion, Block)
-def _(w, x):
+def dot_expansion_block(w, x):
     return w.c[0] * along(w.alpha[x.c], w.size[0], w.kx)
 
 
 @dot.on(Expansion, Pair)
-def _(w, x):
+def dot_expansion_pair(w, x):
     return w.c[0] * (along(w.alpha[x.a], w.size[0], w.kx) - along(w.alpha[x.b], w.size[0], w.kx))
 
 
 @scores.on(Expansion)
-def _(w, x, out):
+def scores_expansion(w, x, out):
     for k in range(out.shape[0]):
         out[k] = w.c[0] * along(w.alpha[k], w.size[0], w.kx)
 
 
 @norm2.on(Expansion)
-def _(w, x):
+def norm2_expansion(w, x):
     return alone_at(w.S, w.kernel, x)
 
 
 @norm2.on(Expansion, Block)
-def _(w, x):
+def norm2_expansion_block(w, x):
     return norm2(w, x.x)
 
 
 @norm2.on(Expansion, Pair)
-def _(w, x):
+def norm2_expansion_pair(w, x):
     return 2.0 * norm2(w, x.x)
 
 
 @null.on(Expansion)
-def _(w, x):
+def null_expansion(w, x):
     return norm2(w, x) == 0.0
 
 
 @sqnorm.on(Expansion)
-def _(w):
+def sqnorm_expansion(w):
     return max(0.0, w.c[0] * w.c[0] * w.norm.q[0])
 
 
@@ -278,12 +278,12 @@ def said(past, w, k):
 
 
 @said.on(Nothing)
-def _(past, w, k):
+def said_nothing(past, w, k):
     return w.c[0] * along(w.alpha[k], w.size[0], w.kx)
 
 
 @said.on(Mean)
-def _(past, w, k):
+def said_mean(past, w, k):
     n = w.size[0]
     return (along(past.v[k], n, w.kx) + past.b[0] * along(w.alpha[k], n, w.kx)) / past.n[0]
 
@@ -299,23 +299,23 @@ def told_all(past, w, out):
 
 
 @told.on(object)
-def _(past, w):
+def told_any(past, w):
     return said(past, w, 0)
 
 
 @told_all.on(object)
-def _(past, w, out):
+def told_all_any(past, w, out):
     for k in range(out.shape[0]):
         out[k] = said(past, w, k)
 
 
 @answer.on(Expansion)
-def _(w, x):
+def answer_expansion(w, x):
     return told(w.past, w)
 
 
 @answers.on(Expansion)
-def _(w, x, out):
+def answers_expansion(w, x, out):
     told_all(w.past, w, out)
 
 
@@ -325,18 +325,18 @@ def passing(past, w):
 
 
 @passing.on(object)
-def _(past, w):
+def passing_any(past, w):
     pass
 
 
 @passing.on(Mean)
-def _(past, w):
+def passing_mean(past, w):
     past.b[0] += w.c[0]
     past.n[0] += 1.0
 
 
 @tick.on(Expansion)
-def _(w):
+def tick_expansion(w):
     passing(w.past, w)
 
 
@@ -347,30 +347,30 @@ def aim(w, a, x):
 
 
 @aim.on(Expansion)
-def _(w, a, x):
+def aim_expansion(w, a, x):
     w.u[0] = a
 
 
 @aim.on(Expansion, object, Block)
-def _(w, a, x):
+def aim_expansion_block(w, a, x):
     w.u[:] = 0.0
     w.u[x.c] = a
 
 
 @aim.on(Expansion, object, Pair)
-def _(w, a, x):
+def aim_expansion_pair(w, a, x):
     w.u[:] = 0.0
     w.u[x.a] = a
     w.u[x.b] = -a
 
 
 @aim.on(Expansion, object, Weighted)
-def _(w, a, x):
+def aim_expansion_weighted(w, a, x):
     aim(w, a, x.x)
 
 
 @add.on(Expansion)
-def _(w, a, x):
+def add_expansion(w, a, x):
     aim(w, a, x)
     enter(w, x)
 
@@ -384,7 +384,7 @@ def add_row(w, a, x):
 
 
 @spread.on(Expansion)
-def _(w, tau, x):
+def spread_expansion(w, tau, x):
     for k in range(tau.shape[0]):
         w.u[k] = tau[k]
     enter(w, x)
@@ -429,22 +429,22 @@ def bumping(past, k, i, a):
 
 
 @starting.on(object)
-def _(past, k, i, a):
+def starting_any(past, k, i, a):
     pass
 
 
 @starting.on(Mean)
-def _(past, k, i, a):
+def starting_mean(past, k, i, a):
     past.v[k, i] = -past.b[0] * a
 
 
 @bumping.on(object)
-def _(past, k, i, a):
+def bumping_any(past, k, i, a):
     pass
 
 
 @bumping.on(Mean)
-def _(past, k, i, a):
+def bumping_mean(past, k, i, a):
     past.v[k, i] -= past.b[0] * a
 
 
@@ -491,7 +491,7 @@ def remove_other(w, r, t):
 
 
 @moving.on(Mean)
-def _(past, i, r):
+def moving_mean(past, i, r):
     for k in range(past.v.shape[0]):
         past.v[k, r] = past.v[k, i]
 
@@ -516,7 +516,7 @@ def first_out(past, w):
 
 
 @first_out.on(object)
-def _(past, w):
+def first_out_any(past, w):
     return oldest(w)
 
 
@@ -527,17 +527,17 @@ def reach(past):
 
 
 @reach.on(object)
-def _(past):
+def reach_any(past):
     return 1e9
 
 
 @reach.on(Mean)
-def _(past):
+def reach_mean(past):
     return 1e3  # v and b alpha cancel as c shrinks: put it in early
 
 
 @scale.on(Expansion)
-def _(w, c):
+def scale_expansion(w, c):
     w.c[0] *= c
     if not 1.0 / reach(w.past) < abs(w.c[0]) < reach(w.past):
         put_in(w)
@@ -560,7 +560,7 @@ def put_in(w):
 
 
 @folding.on(Mean)
-def _(past, w):
+def folding_mean(past, w):
     for k in range(w.alpha.shape[0]):
         for i in range(w.size[0]):
             past.v[k, i] += past.b[0] * w.alpha[k, i]

@@ -73,12 +73,12 @@ def unborder(w, r):
 
 
 @dropping.on(Gram)
-def _(G, w, r):
+def dropping_gram(G, w, r):
     unborder(w, r)
 
 
 @moving.on(Gram)
-def _(G, i, r):
+def moving_gram(G, i, r):
     for j in range(i):
         G.P[r, j] = G.P[i, j]
         G.P[j, r] = G.P[j, i]

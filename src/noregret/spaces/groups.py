@@ -108,7 +108,7 @@ def levelled(rule, v, s):
 
 @level.on(Shorter)
 @strict
-def _(rule, w, h, K):
+def level_shorter(rule, w, h, K):
     a = w.total[0] - w.past[h]
     if a <= 0.0:
         return 1.0
@@ -125,13 +125,13 @@ def _(rule, w, h, K):
 
 
 @levelled.on(Shorter)
-def _(rule, v, s):
+def levelled_shorter(rule, v, s):
     return v * s
 
 
 @level.on(Lower)
 @strict
-def _(rule, w, h, K):
+def level_lower(rule, w, h, K):
     a = w.total[0] - w.past[h]
     if a <= 0.0:
         return math.inf
@@ -156,7 +156,7 @@ def _(rule, w, h, K):
 
 
 @levelled.on(Lower)
-def _(rule, v, s):
+def levelled_lower(rule, v, s):
     return math.copysign(min(abs(v), s), v)
 
 
@@ -179,27 +179,27 @@ def by_walk(kind, walk, walk_add):
     """Give a kind `dot` and `add`: walks over an example as class c of K sees it."""
 
     @dot.on(kind)
-    def _(w, x):
+    def dot_kind(w, x):
         return walk(w, x, FIRST, ONE)
 
     @dot.on(kind, Block)
-    def _(w, x):
+    def dot_kind_block(w, x):
         return walk(w, x.x, x.c, x.K)
 
     @dot.on(kind, Pair)
-    def _(w, x):
+    def dot_kind_pair(w, x):
         return walk(w, x.x, x.a, x.K) - walk(w, x.x, x.b, x.K)
 
     @add.on(kind)
-    def _(w, a, x):
+    def add_kind(w, a, x):
         walk_add(w, a, x, FIRST, ONE)
 
     @add.on(kind, object, Block)
-    def _(w, a, x):
+    def add_kind_block(w, a, x):
         walk_add(w, a, x.x, x.c, x.K)
 
     @add.on(kind, object, Pair)
-    def _(w, a, x):
+    def add_kind_pair(w, a, x):
         walk_add(w, a, x.x, x.a, x.K)
         walk_add(w, -a, x.x, x.b, x.K)
 
@@ -246,13 +246,13 @@ def walk_block_scores(w, x, out):
 
 
 @scores.on(Blocks)
-def _(w, x, out):
+def scores_blocks(w, x, out):
     out[:] = 0.0
     walk_block_scores(w, x, out)
 
 
 @shrink.on(Blocks)
-def _(w, a):
+def shrink_blocks(w, a):
     w.total[0] += a
     if w.total[0] > LONG:
         catch_up_blocks(w)
@@ -339,13 +339,13 @@ def squared(rule, w, h, c, K):
 
 
 @squared.on(Tracked)
-def _(rule, w, h, c, K):
+def squared_tracked(rule, w, h, c, K):
     return w.S[h * K + c]
 
 
 @squared.on(Summed)
 @strict
-def _(rule, w, h, c, K):
+def squared_summed(rule, w, h, c, K):
     q = 0.0
     j = h
     while True:
@@ -409,14 +409,14 @@ by_walk(Groups, walk_group, walk_group_add)
 
 
 @scores.on(Groups)
-def _(w, x, out):
+def scores_groups(w, x, out):
     K = np.uintp(out.shape[0])
     for c in range(out.shape[0]):
         out[c] = walk_group(w, x, np.uintp(c), K)
 
 
 @shrink.on(Groups)
-def _(w, a):
+def shrink_groups(w, a):
     w.t[0] += 1.0
     group_threshold(w)
 

@@ -91,19 +91,19 @@ def by_cell(kind: Any) -> Any:
     """Give a kind the words of a weight vector."""
 
     @dot.on(kind)
-    def _(w, x):
+    def dot_kind(w, x):
         return walk_weight(w, x, Whole())
 
     @dot.on(kind, Block)
-    def _(w, x):
+    def dot_kind_block(w, x):
         return walk_weight(w, x.x, Of(x.K, x.c))
 
     @dot.on(kind, Pair)
-    def _(w, x):
+    def dot_kind_pair(w, x):
         return walk_weight(w, x.x, Of(x.K, x.a)) - walk_weight(w, x.x, Of(x.K, x.b))
 
     @scores.on(kind)
-    def _(w, x, out):
+    def scores_kind(w, x, out):
         out[:] = 0.0
         walk_weights(w, x, out)
 
@@ -114,15 +114,15 @@ def taken_by_cell(kind: Any) -> Any:
     """Give a kind `add`."""
 
     @add.on(kind)
-    def _(w, a, x):
+    def add_kind(w, a, x):
         walk_take(w, a, x, Whole())
 
     @add.on(kind, object, Block)
-    def _(w, a, x):
+    def add_kind_block(w, a, x):
         walk_take(w, a, x.x, Of(x.K, x.c))
 
     @add.on(kind, object, Pair)
-    def _(w, a, x):
+    def add_kind_pair(w, a, x):
         walk_take(w, a, x.x, Of(x.K, x.a))
         walk_take(w, -a, x.x, Of(x.K, x.b))
 
@@ -167,99 +167,99 @@ def add_to(w, a, c, K, x):
 
 
 @dot_of.on(Spared)
-def _(w, c, K, x):
+def dot_of_spared(w, c, K, x):
     return dot(w.w, Block(x, c, K))
 
 
 @dot_of.on(Spared, object, object, Biased)
-def _(w, c, K, x):
+def dot_of_spared_biased(w, c, K, x):
     return dot(w.w, Block(x.x, c, K)) + dot(w.b, Unit(c))
 
 
 @add_to.on(Spared)
-def _(w, a, c, K, x):
+def add_to_spared(w, a, c, K, x):
     add(w.w, a, Block(x, c, K))
 
 
 @add_to.on(Spared, object, object, object, Biased)
-def _(w, a, c, K, x):
+def add_to_spared_biased(w, a, c, K, x):
     add(w.w, a, Block(x.x, c, K))
     add(w.b, a, Unit(c))
 
 
 @dot.on(Spared)
-def _(w, x):
+def dot_spared(w, x):
     return dot(w.w, x)
 
 
 @dot.on(Spared, Biased)
-def _(w, x):
+def dot_spared_biased(w, x):
     return dot(w.w, x.x) + dot(w.b, Unit(FIRST))
 
 
 @dot.on(Spared, Block)
-def _(w, x):
+def dot_spared_block(w, x):
     return dot_of(w, x.c, x.K, x.x)
 
 
 @dot.on(Spared, Pair)
-def _(w, x):
+def dot_spared_pair(w, x):
     return dot_of(w, x.a, x.K, x.x) - dot_of(w, x.b, x.K, x.x)
 
 
 @add.on(Spared)
-def _(w, a, x):
+def add_spared(w, a, x):
     add(w.w, a, x)
 
 
 @add.on(Spared, object, Biased)
-def _(w, a, x):
+def add_spared_biased(w, a, x):
     add(w.w, a, x.x)
     add(w.b, a, Unit(FIRST))
 
 
 @add.on(Spared, object, Block)
-def _(w, a, x):
+def add_spared_block(w, a, x):
     add_to(w, a, x.c, x.K, x.x)
 
 
 @add.on(Spared, object, Pair)
-def _(w, a, x):
+def add_spared_pair(w, a, x):
     add_to(w, a, x.a, x.K, x.x)
     add_to(w, -a, x.b, x.K, x.x)
 
 
 @scores.on(Spared)
-def _(w, x, out):
+def scores_spared(w, x, out):
     scores(w.w, x, out)
 
 
 @scores.on(Spared, Biased)
-def _(w, x, out):
+def scores_spared_biased(w, x, out):
     scores(w.w, x.x, out)
     for c in range(out.shape[0]):
         out[c] += dot(w.b, Unit(np.uintp(c)))
 
 
 @shrink.on(Spared)
-def _(w, a):
+def shrink_spared(w, a):
     shrink(w.w, a)
     shrink(w.b, a)
 
 
 @shrink.on(ndarray)
-def _(w, a):
+def shrink_array(w, a):
     pass
 
 
 # ---- all weights multiplied: |w|^2/2 and |w| -------------------------------------------------------------------------
 @shrink.on(Scaled)
-def _(w, a):
+def shrink_scaled(w, a):
     scale(w, 1.0 / (1.0 + a))
 
 
 @shrink.on(Normed)
-def _(w, a):
+def shrink_normed(w, a):
     n = math.sqrt(sqnorm(w))
     if n > 0.0:
         scale(w, max(0.0, 1.0 - a / n))
@@ -305,22 +305,22 @@ class Elastic(NamedTuple):
 
 
 @shrunk.on(Soft)
-def _(rule, v, a):
+def shrunk_soft(rule, v, a):
     return soft(v, a)
 
 
 @shrunk.on(Gravity)
-def _(rule, v, a):
+def shrunk_gravity(rule, v, a):
     return soft(v, a) if abs(v) <= rule.theta else v
 
 
 @shrunk.on(Cut)
-def _(rule, v, a):
+def shrunk_cut(rule, v, a):
     return 0.0 if a > 0.0 and abs(v) <= rule.theta else v
 
 
 @shrunk.on(Elastic)
-def _(rule, v, a):
+def shrunk_elastic(rule, v, a):
     return soft(v * exp(-a), -rule.ratio * expm1(-a))
 
 
@@ -345,18 +345,18 @@ class Pending(NamedTuple):
 
 
 @weight.on(Pending)
-def _(w, i):
+def weight_pending(w, i):
     return shrunk(w.rule, float(w.u[i]), w.total[0] - w.past[i])
 
 
 @take.on(Pending)
-def _(w, i, a):
+def take_pending(w, i, a):
     w.u[i] = weight(w, i) + a
     w.past[i] = w.total[0]
 
 
 @shrink.on(Pending)
-def _(w, a):
+def shrink_pending(w, a):
     w.total[0] += a
     if w.total[0] > LONG:
         catch_up(w)
@@ -395,12 +395,12 @@ class Quadratic(NamedTuple):
 
 
 @worn.on(Linear)
-def _(rule, v, r, k):
+def worn_linear(rule, v, r, k):
     return soft(v, rule.lambda_ * r * k)
 
 
 @worn.on(Quadratic)
-def _(rule, v, r, k):
+def worn_quadratic(rule, v, r, k):
     q = exp(-k * log1p(r * rule.l2))
     return soft(v * q, rule.lambda_ / rule.l2 * (1.0 - q))
 
@@ -437,12 +437,12 @@ class Adapted(NamedTuple):
 
 
 @weight.on(Adapted)
-def _(w, i):
+def weight_adapted(w, i):
     return worn(w.rule, float(w.u[i]), step_size(w, i), w.t[0] - w.past[i])
 
 
 @take.on(Adapted)
-def _(w, i, a):
+def take_adapted(w, i, a):
     v = weight(w, i)
     w.n[i] += a * a
     w.u[i] = v + step_size(w, i) * a
@@ -450,7 +450,7 @@ def _(w, i, a):
 
 
 @shrink.on(Adapted)
-def _(w, a):
+def shrink_adapted(w, a):
     w.t[0] += 1.0
 
 
@@ -488,17 +488,17 @@ def threshold(w):
 
 
 @weight.on(Averages)
-def _(w, i):
+def weight_averages(w, i):
     return -w.now[1] * soft(float(w.G[i]), w.now[0])
 
 
 @take.on(Averages)
-def _(w, i, a):
+def take_averages(w, i, a):
     w.G[i] -= a
 
 
 @shrink.on(Averages)
-def _(w, a):
+def shrink_averages(w, a):
     w.t[0] += 1.0
     threshold(w)
 
@@ -524,19 +524,19 @@ class AdaptedAverages(NamedTuple):
 
 
 @weight.on(AdaptedAverages)
-def _(w, i):
+def weight_adapted_averages(w, i):
     H = w.delta + math.sqrt(w.n[i]) + w.eta * w.l2 * w.t[0]
     return -w.eta * soft(float(w.G[i]), w.lambda_ * w.t[0]) / H if H > 0.0 else 0.0
 
 
 @take.on(AdaptedAverages)
-def _(w, i, a):
+def take_adapted_averages(w, i, a):
     w.G[i] -= a
     w.n[i] += a * a
 
 
 @shrink.on(AdaptedAverages)
-def _(w, a):
+def shrink_adapted_averages(w, a):
     w.t[0] += 1.0
 
 
@@ -564,17 +564,17 @@ class Proximal(NamedTuple):
 
 
 @dot.on(Proximal)
-def _(w, x):
+def dot_proximal(w, x):
     return dot(w.u, x)
 
 
 @scores.on(Proximal)
-def _(w, x, out):
+def scores_proximal(w, x, out):
     scores(w.u, x, out)
 
 
 @take.on(Proximal)
-def _(w, i, a):
+def take_proximal(w, i, a):
     n = float(w.n[i])
     root = math.sqrt(n + a * a)
     w.z[i] -= a + (root - math.sqrt(n)) / w.alpha * w.u[i]
@@ -584,5 +584,5 @@ def _(w, i, a):
 
 
 @shrink.on(Proximal)
-def _(w, a):
+def shrink_proximal(w, a):
     pass

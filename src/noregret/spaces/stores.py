@@ -48,7 +48,7 @@ class Function(NamedTuple):
 
 
 @alone.on(Function)
-def _(kernel, a):
+def alone_function(kernel, a):
     return a
 
 
@@ -58,7 +58,7 @@ def total(kernel, x):
 
 
 @total.on(object)
-def _(kernel, x):
+def total_any(kernel, x):
     g = 0.0
     for k in range(nnz(x)):
         _, v = item(x, k)
@@ -67,7 +67,7 @@ def _(kernel, x):
 
 
 @total.on(object, Biased)
-def _(kernel, x):
+def total_biased(kernel, x):
     return total(kernel, x.x) + own(kernel, 1.0)
 
 
@@ -231,22 +231,22 @@ def leave(S, r):
 
 
 @crowded.on(object)
-def _(S, n):
+def crowded_any(S, n):
     return False
 
 
 @crowding.on(object)
-def _(S, n, x):
+def crowding_any(S, n, x):
     return False
 
 
 @storable.on(object)
-def _(S, x):
+def storable_any(S, x):
     return True
 
 
 @leave.on(object)
-def _(S, r):
+def leave_any(S, r):
     pass
 
 
@@ -257,7 +257,7 @@ def accumulate(sv, kernel, n, out, x):
 
 
 @accumulate.on(ndarray)
-def _(sv, kernel, n, out, x):
+def accumulate_array(sv, kernel, n, out, x):
     for k in range(nnz(x)):
         j, v = item(x, k)
         for i in range(n):
@@ -265,7 +265,7 @@ def _(sv, kernel, n, out, x):
 
 
 @accumulate.on(ndarray, object, object, ndarray, ndarray)
-def _(sv, kernel, n, out, x):  # four features at a time: `out` is loaded and stored a quarter as often
+def accumulate_array_array_array(sv, kernel, n, out, x):  # four features at a time: `out` is loaded and stored a quarter as often
     d = x.shape[0]
     for j in range(0, d - 3, 4):
         a, b, c, e = float(x[j]), float(x[j + 1]), float(x[j + 2]), float(x[j + 3])
@@ -283,7 +283,7 @@ def _(sv, kernel, n, out, x):  # four features at a time: `out` is loaded and st
 
 
 @accumulate.on(ndarray, object, object, ndarray, Biased)
-def _(sv, kernel, n, out, x):
+def accumulate_array_array_biased(sv, kernel, n, out, x):
     accumulate(sv, kernel, n, out, x.x)
     for i in range(n):
         out[i] += cross(kernel, sv[x.j, i], 1.0)
@@ -300,24 +300,24 @@ def fill_packed(S, kernel, n, out, g, x):
 
 
 @meet.on(Packed)
-def _(S, kernel, n, out, x):
+def meet_packed(S, kernel, n, out, x):
     fill_packed(S, kernel, n, out, total(kernel, x), x)
 
 
 @meet_own.on(Packed)
-def _(S, kernel, n, out, r):
+def meet_own_packed(S, kernel, n, out, r):
     for j in range(S.z.shape[0]):
         S.z[j] = S.sv[j, r]
     fill_packed(S, kernel, n, out, S.g[r], S.z)
 
 
 @alone_at.on(object)
-def _(S, kernel, x):
+def alone_at_any(S, kernel, x):
     return alone(kernel, total(kernel, x))
 
 
 @put.on(Packed)
-def _(S, kernel, i, x):
+def put_packed(S, kernel, i, x):
     for j in range(S.sv.shape[0]):
         S.sv[j, i] = 0.0
     for k in range(nnz(x)):
@@ -327,7 +327,7 @@ def _(S, kernel, i, x):
 
 
 @move.on(Packed)
-def _(S, i, r):
+def move_packed(S, i, r):
     for j in range(S.sv.shape[0]):
         S.sv[j, r] = S.sv[j, i]
     S.g[r] = S.g[i]
@@ -345,7 +345,7 @@ def fill_ragged(S, kernel, n, out, g):
 
 
 @meet.on(Ragged)
-def _(S, kernel, n, out, x):
+def meet_ragged(S, kernel, n, out, x):
     for k in range(nnz(x)):
         j, v = item(x, k)
         S.z[j] = v
@@ -356,7 +356,7 @@ def _(S, kernel, n, out, x):
 
 
 @meet_own.on(Ragged)
-def _(S, kernel, n, out, r):
+def meet_own_ragged(S, kernel, n, out, r):
     for k in range(S.start[r], S.end[r]):
         S.z[S.idx[k]] = S.val[k]
     fill_ragged(S, kernel, n, out, S.g[r])
@@ -365,7 +365,7 @@ def _(S, kernel, n, out, r):
 
 
 @put.on(Ragged)
-def _(S, kernel, i, x):
+def put_ragged(S, kernel, i, x):
     n = S.used[0]
     S.start[i] = n
     for k in range(nnz(x)):
@@ -381,14 +381,14 @@ def _(S, kernel, i, x):
 
 
 @move.on(Ragged)
-def _(S, i, r):
+def move_ragged(S, i, r):
     S.start[r] = S.start[i]
     S.end[r] = S.end[i]
     S.g[r] = S.g[i]
 
 
 @leave.on(Ragged)
-def _(S, r):
+def leave_ragged(S, r):
     count(S.cap, S.start[r] - S.end[r])
 
 
@@ -408,47 +408,47 @@ def small(cap, x):
 
 
 @crowded.on(Ragged)
-def _(S, n):
+def crowded_ragged(S, n):
     return beyond(S.cap, n, 0)
 
 
 @crowding.on(Ragged)
-def _(S, n, x):
+def crowding_ragged(S, n, x):
     return beyond(S.cap, n, nonzeros(x))
 
 
 @storable.on(Ragged)
-def _(S, x):
+def storable_ragged(S, x):
     return small(S.cap, x)
 
 
 @count.on(Free)
-def _(cap, cells):
+def count_free(cap, cells):
     pass
 
 
 @beyond.on(Free)
-def _(cap, n, cells):
+def beyond_free(cap, n, cells):
     return False
 
 
 @small.on(Free)
-def _(cap, x):
+def small_free(cap, x):
     return True
 
 
 @count.on(Capped)
-def _(cap, cells):
+def count_capped(cap, cells):
     cap.live[0] += cells
 
 
 @beyond.on(Capped)
-def _(cap, n, cells):
+def beyond_capped(cap, n, cells):
     return taken(cap, n + 1, cap.live[0] + cells) + cap.spare > cap.room
 
 
 @small.on(Capped)
-def _(cap, x):
+def small_capped(cap, x):
     return cap.cell * nonzeros(x) <= cap.spare
 
 
@@ -469,35 +469,35 @@ def nonzeros(x):
 
 # ---- objects ---------------------------------------------------------------------------------------------------------
 @meet.on(Objects)
-def _(S, kernel, n, out, x):
+def meet_objects(S, kernel, n, out, x):
     for i in range(n):
         out[i] = kernel.k(S.sv[i], x.val[0])
 
 
 @meet_own.on(Objects)
-def _(S, kernel, n, out, r):
+def meet_own_objects(S, kernel, n, out, r):
     for i in range(n):
         out[i] = kernel.k(S.sv[i], S.sv[r])
 
 
 @alone_at.on(Objects)
-def _(S, kernel, x):
+def alone_at_objects(S, kernel, x):
     return kernel.k(x.val[0], x.val[0])
 
 
 @put.on(Objects)
-def _(S, kernel, i, x):
+def put_objects(S, kernel, i, x):
     S.sv[i] = x.val[0]
     S.g[i] = kernel.k(x.val[0], x.val[0])
 
 
 @move.on(Objects)
-def _(S, i, r):
+def move_objects(S, i, r):
     S.sv[r] = S.sv[i]
     S.sv[i] = 0
     S.g[r] = S.g[i]
 
 
 @leave.on(Objects)
-def _(S, r):
+def leave_objects(S, r):
     S.sv[r] = 0  # nothing holds an object that has gone

@@ -34,14 +34,14 @@ class Kept(NamedTuple):
 
 # ---- the tracked norm ------------------------------------------------------------------------------------------------------
 @appending.on(Tracked)
-def _(part, w, k):
+def appending_tracked(part, w, k):
     for j in range(w.u.shape[0]):
         a = w.u[j] / w.c[0]
         part.q[0] += a * (2.0 * along(w.alpha[j], w.size[0], w.kx) + a * k)
 
 
 @dropping.on(Tracked)
-def _(part, w, r):
+def dropping_tracked(part, w, r):
     meet_own(w.S, w.kernel, w.size[0], w.ky, r)
     for j in range(w.alpha.shape[0]):
         a = w.alpha[j, r]
@@ -49,19 +49,19 @@ def _(part, w, r):
 
 
 @folding.on(Tracked)
-def _(part, w):
+def folding_tracked(part, w):
     part.q[0] *= w.c[0] * w.c[0]
 
 
 @due.on(Tracked)
-def _(part, w):
+def due_tracked(part, w):
     part.age[0] += 1
     if part.age[0] >= max(CHANGES, w.size[0]):
         remeasure(part, w)
 
 
 @remeasure.on(Tracked)
-def _(part, w):
+def remeasure_tracked(part, w):
     n = w.size[0]
     part.q[0] = 0.0
     part.age[0] = 0
@@ -73,7 +73,7 @@ def _(part, w):
 
 # ---- the scores of the vectors themselves ----------------------------------------------------------------------------------
 @appending.on(Kept)
-def _(part, w, k):
+def appending_kept(part, w, k):
     n = w.size[0]
     for j in range(w.u.shape[0]):
         a = w.u[j] / w.c[0]
@@ -84,7 +84,7 @@ def _(part, w, k):
 
 
 @dropping.on(Kept)
-def _(part, w, r):
+def dropping_kept(part, w, r):
     n = w.size[0]
     meet_own(w.S, w.kernel, n, w.ky, r)
     for j in range(w.alpha.shape[0]):
@@ -93,28 +93,28 @@ def _(part, w, r):
 
 
 @moving.on(Kept)
-def _(part, i, r):
+def moving_kept(part, i, r):
     for j in range(part.F.shape[0]):
         part.F[j, r] = part.F[j, i]
     part.cap[r] = part.cap[i]
 
 
 @folding.on(Kept)
-def _(part, w):
+def folding_kept(part, w):
     for j in range(w.alpha.shape[0]):
         for i in range(w.size[0]):
             part.F[j, i] *= w.c[0]
 
 
 @due.on(Kept)
-def _(part, w):
+def due_kept(part, w):
     part.age[0] += 1
     if part.age[0] >= max(CHANGES, w.size[0]):
         remeasure(part, w)
 
 
 @remeasure.on(Kept)
-def _(part, w):
+def remeasure_kept(part, w):
     n = w.size[0]
     part.age[0] = 0
     for r in range(n):

@@ -71,7 +71,7 @@ def keep(w, a, x):
 
 
 @keep.on(Voted)
-def _(w, a, x):
+def keep_voted(w, a, x):
     n = w.size[1]
     for k in range(nnz(x)):
         j, v = item(x, k)
@@ -87,37 +87,37 @@ def _(w, a, x):
 
 
 @keep.on(Voted, object, Block)
-def _(w, a, x):
+def keep_voted_block(w, a, x):
     keep(w, 0.0, x.x)
     w.alpha[w.size[0] - 1, x.c] = a
 
 
 @keep.on(Voted, object, Pair)
-def _(w, a, x):
+def keep_voted_pair(w, a, x):
     keep(w, 0.0, x.x)
     w.alpha[w.size[0] - 1, x.a] = a
     w.alpha[w.size[0] - 1, x.b] = -a
 
 
 @dot.on(Voted)
-def _(w, x):
+def dot_voted(w, x):
     return w.c[0] * dot(w.u, x)
 
 
 @scores.on(Voted)
-def _(w, x, out):
+def scores_voted(w, x, out):
     scores(w.u, x, out)
     rescale(out, w.c[0])
 
 
 @add.on(Voted)
-def _(w, a, x):
+def add_voted(w, a, x):
     add(w.u, a / w.c[0], x)
     keep(w, a / w.c[0], x)
 
 
 @scale.on(Voted)
-def _(w, c):
+def scale_voted(w, c):
     w.c[0] *= c
     if far(w.c[0]):
         for i in range(w.size[0]):
@@ -127,7 +127,7 @@ def _(w, c):
 
 
 @tick.on(Voted)
-def _(w):
+def tick_voted(w):
     if w.size[0] > 0:
         w.votes[w.size[0] - 1] += 1
 
@@ -155,7 +155,7 @@ def meet(w, i):
 
 
 @answer.on(Voted)
-def _(w, x):
+def answer_voted(w, x):
     lay_out(w, x)
     f, total = 0.0, 0.0
     for i in range(w.size[0]):
@@ -166,7 +166,7 @@ def _(w, x):
 
 
 @answers.on(Voted)
-def _(w, x, out):
+def answers_voted(w, x, out):
     lay_out(w, x)
     w.g[:] = 0.0
     out[:] = 0.0
@@ -189,29 +189,29 @@ class Votes(NamedTuple):
 
 
 @starting.on(Votes)
-def _(past, k, i, a):
+def starting_votes(past, k, i, a):
     past.votes[i] = 0
 
 
 @passing.on(Votes)
-def _(past, w):
+def passing_votes(past, w):
     if w.size[0] > 0:
         past.votes[w.size[0] - 1] += 1
 
 
 @first_out.on(Votes)
-def _(past, w):
+def first_out_votes(past, w):
     return w.size[0] - 1  # what is left is the run of a smaller budget that stops
 
 
 @dropping.on(Votes)
-def _(past, w, r):
+def dropping_votes(past, w, r):
     if r > 0:
         past.votes[r - 1] += past.votes[r]
 
 
 @told.on(Votes)
-def _(past, w):
+def told_votes(past, w):
     f, total = 0.0, 0.0
     for i in range(w.size[0]):
         f += w.alpha[0, i] * w.kx[i]
@@ -220,7 +220,7 @@ def _(past, w):
 
 
 @told_all.on(Votes)
-def _(past, w, out):
+def told_all_votes(past, w, out):
     g = w.u  # free until a row is added
     g[:] = 0.0
     out[:] = 0.0

@@ -94,32 +94,32 @@ def answers(w, x, out):
 
 # ---- a plain vector --------------------------------------------------------------------------------------------------
 @dot.on(ndarray)
-def _(w, x):
+def dot_array(w, x):
     return walk_dot(w, x, Whole())
 
 
 @dot.on(ndarray, Block)
-def _(w, x):
+def dot_array_block(w, x):
     return walk_dot(w, x.x, Of(x.K, x.c))
 
 
 @dot.on(ndarray, Pair)
-def _(w, x):
+def dot_array_pair(w, x):
     return walk_dot(w, x.x, Of(x.K, x.a)) - walk_dot(w, x.x, Of(x.K, x.b))
 
 
 @norm2.on(object)
-def _(w, x):
+def norm2_any(w, x):
     return walk_norm2(x)
 
 
 @norm2.on(object, Pair)
-def _(w, x):
+def norm2_pair(w, x):
     return 2.0 * walk_norm2(x.x)
 
 
 @null.on(object)
-def _(w, x):
+def null_any(w, x):
     for k in range(nnz(x)):
         _, v = item(x, k)
         if v != 0.0:
@@ -128,38 +128,38 @@ def _(w, x):
 
 
 @null.on(object, Biased)
-def _(w, x):
+def null_biased(w, x):
     return False
 
 
 @null.on(object, Pair)
-def _(w, x):
+def null_pair(w, x):
     return null(w, x.x)
 
 
 @null.on(object, Weighted)
-def _(w, x):
+def null_weighted(w, x):
     return null(w, x.x)
 
 
 @add.on(ndarray)
-def _(w, a, x):
+def add_array(w, a, x):
     walk_add(w, a, x, Whole())
 
 
 @add.on(ndarray, object, Block)
-def _(w, a, x):
+def add_array_block(w, a, x):
     walk_add(w, a, x.x, Of(x.K, x.c))
 
 
 @add.on(ndarray, object, Pair)
-def _(w, a, x):
+def add_array_pair(w, a, x):
     walk_add(w, a, x.x, Of(x.K, x.a))
     walk_add(w, -a, x.x, Of(x.K, x.b))
 
 
 @scores.on(ndarray)
-def _(w, x, out):
+def scores_array(w, x, out):
     K = np.uintp(out.shape[0])
     if out.shape[0] <= 4:  # few classes: one strided walk each, sums in registers
         for c in range(out.shape[0]):
@@ -170,7 +170,7 @@ def _(w, x, out):
 
 
 @spread.on(object)
-def _(w, tau, x):
+def spread_any(w, tau, x):
     K = np.uintp(tau.shape[0])
     for c in range(tau.shape[0]):
         if tau[c] != 0.0:
@@ -178,38 +178,38 @@ def _(w, tau, x):
 
 
 @tick.on(object)
-def _(w):
+def tick_any(w):
     pass
 
 
 @answer.on(object)
-def _(w, x):
+def answer_any(w, x):
     return dot(w, x)
 
 
 @answers.on(object)
-def _(w, x, out):
+def answers_any(w, x, out):
     scores(w, x, out)
 
 
 # ---- sample weights: scores, norms and moves are those of the example inside ------------------------------------------
 @dot.on(object, Weighted)
-def _(w, x):
+def dot_weighted(w, x):
     return dot(w, x.x)
 
 
 @norm2.on(object, Weighted)
-def _(w, x):
+def norm2_weighted(w, x):
     return norm2(w, x.x)
 
 
 @add.on(object, object, Weighted)
-def _(w, a, x):
+def add_weighted(w, a, x):
     add(w, a, x.x)
 
 
 @spread.on(object, object, Weighted)
-def _(w, tau, x):
+def spread_weighted(w, tau, x):
     spread(w, tau, x.x)
 
 
@@ -255,24 +255,24 @@ class Scaled(NamedTuple):
 
 
 @dot.on(Scaled)
-def _(w, x):
+def dot_scaled(w, x):
     return w.c[0] * dot(w.u, x)
 
 
 @add.on(Scaled)
-def _(w, a, x):
+def add_scaled(w, a, x):
     add(w.u, a / w.c[0], x)
 
 
 @scale.on(Scaled)
-def _(w, c):
+def scale_scaled(w, c):
     w.c[0] *= c
     if far(w.c[0]):
         fold(w.u, w.c)
 
 
 @scores.on(Scaled)
-def _(w, x, out):
+def scores_scaled(w, x, out):
     scores(w.u, x, out)
     rescale(out, w.c[0])
 
@@ -304,17 +304,17 @@ def shift(w, a, x):
 
 
 @shift.on(Normed)
-def _(w, a, x):
+def shift_normed(w, a, x):
     return walk_add_norm(w.u, a, x, Whole())
 
 
 @shift.on(Normed, object, Block)
-def _(w, a, x):
+def shift_normed_block(w, a, x):
     return walk_add_norm(w.u, a, x.x, Of(x.K, x.c))
 
 
 @shift.on(Normed, object, Pair)
-def _(w, a, x):
+def shift_normed_pair(w, a, x):
     return walk_add_norm(w.u, a, x.x, Of(x.K, x.a)) + walk_add_norm(w.u, -a, x.x, Of(x.K, x.b))
 
 
@@ -330,12 +330,12 @@ def measure(w):
 
 
 @dot.on(Normed)
-def _(w, x):
+def dot_normed(w, x):
     return w.c[0] * dot(w.u, x)
 
 
 @add.on(Normed)
-def _(w, a, x):
+def add_normed(w, a, x):
     w.q[0] = max(0.0, w.q[0] + shift(w, a / w.c[0], x))
     w.age[0] += 1
     if w.age[0] >= PERIOD:
@@ -343,7 +343,7 @@ def _(w, a, x):
 
 
 @scale.on(Normed)
-def _(w, c):
+def scale_normed(w, c):
     w.c[0] *= c
     if far(w.c[0]):
         fold(w.u, w.c)
@@ -351,12 +351,12 @@ def _(w, c):
 
 
 @sqnorm.on(Normed)
-def _(w):
+def sqnorm_normed(w):
     return w.c[0] * w.c[0] * w.q[0]
 
 
 @scores.on(Normed)
-def _(w, x, out):
+def scores_normed(w, x, out):
     scores(w.u, x, out)
     rescale(out, w.c[0])
 
@@ -425,32 +425,32 @@ def unlink(w, f):
 
 
 @dot.on(Linked)
-def _(w, x):
+def dot_linked(w, x):
     return unlink(w, walk_link(w.u, x, Whole(), w.p))
 
 
 @dot.on(Linked, Block)
-def _(w, x):
+def dot_linked_block(w, x):
     return unlink(w, walk_link(w.u, x.x, Of(x.K, x.c), w.p))
 
 
 @dot.on(Linked, Pair)
-def _(w, x):
+def dot_linked_pair(w, x):
     return dot(w, Block(x.x, x.a, x.K)) - dot(w, Block(x.x, x.b, x.K))
 
 
 @norm2.on(Linked)
-def _(w, x):
+def norm2_linked(w, x):
     return power(walk_pnorm(x, w.p), 2.0 / w.p)
 
 
 @norm2.on(Linked, Pair)
-def _(w, x):
+def norm2_linked_pair(w, x):
     return power(2.0 * walk_pnorm(x.x, w.p), 2.0 / w.p)
 
 
 @norm2.on(Linked, Block)
-def _(w, x):
+def norm2_linked_block(w, x):
     return power(walk_pnorm(x.x, w.p), 2.0 / w.p)
 
 
@@ -460,17 +460,17 @@ def shift_dual(w, a, x):
 
 
 @shift_dual.on(Linked)
-def _(w, a, x):
+def shift_dual_linked(w, a, x):
     return walk_shift(w.u, a, x, Whole(), w.p)
 
 
 @shift_dual.on(Linked, object, Block)
-def _(w, a, x):
+def shift_dual_linked_block(w, a, x):
     return walk_shift(w.u, a, x.x, Of(x.K, x.c), w.p)
 
 
 @shift_dual.on(Linked, object, Pair)
-def _(w, a, x):
+def shift_dual_linked_pair(w, a, x):
     return walk_shift(w.u, a, x.x, Of(x.K, x.a), w.p) + walk_shift(w.u, -a, x.x, Of(x.K, x.b), w.p)
 
 
@@ -486,7 +486,7 @@ def measure_dual(w):
 
 
 @add.on(Linked)
-def _(w, a, x):
+def add_linked(w, a, x):
     w.S[0] = max(0.0, w.S[0] + shift_dual(w, a / w.c[0], x))
     w.age[0] += 1
     if w.age[0] >= PERIOD:
@@ -494,7 +494,7 @@ def _(w, a, x):
 
 
 @scale.on(Linked)
-def _(w, c):
+def scale_linked(w, c):
     w.c[0] *= c
     if far(w.c[0]):
         fold(w.u, w.c)
@@ -502,12 +502,12 @@ def _(w, c):
 
 
 @sqnorm.on(Linked)
-def _(w):
+def sqnorm_linked(w):
     return w.c[0] * w.c[0] * power(w.S[0], 2.0 / w.p)
 
 
 @scores.on(Linked)
-def _(w, x, out):
+def scores_linked(w, x, out):
     K = np.uintp(out.shape[0])
     for c in range(out.shape[0]):
         out[c] = dot(w, Block(x, np.uintp(c), K))
@@ -535,18 +535,18 @@ class Averaged(NamedTuple):
 
 
 @dot.on(Averaged)
-def _(w, x):
+def dot_averaged(w, x):
     return w.c[0] * dot(w.u, x)
 
 
 @add.on(Averaged)
-def _(w, a, x):
+def add_averaged(w, a, x):
     add(w.u, a / w.c[0], x)
     add(w.v, -w.b[0] * a / w.c[0], x)
 
 
 @scale.on(Averaged)
-def _(w, c):
+def scale_averaged(w, c):
     w.c[0] *= c
     if not 1e-3 < abs(w.c[0]) < 1e3:  # v and b u cancel as c shrinks: put it in early
         for j in range(w.u.shape[0]):
@@ -557,24 +557,24 @@ def _(w, c):
 
 
 @scores.on(Averaged)
-def _(w, x, out):
+def scores_averaged(w, x, out):
     scores(w.u, x, out)
     rescale(out, w.c[0])
 
 
 @tick.on(Averaged)
-def _(w):
+def tick_averaged(w):
     w.b[0] += w.c[0]
     w.n[0] += 1.0
 
 
 @answer.on(Averaged)
-def _(w, x):
+def answer_averaged(w, x):
     return (dot(w.v, x) + w.b[0] * dot(w.u, x)) / w.n[0]
 
 
 @answers.on(Averaged)
-def _(w, x, out):
+def answers_averaged(w, x, out):
     K = np.uintp(out.shape[0])
     for c in range(out.shape[0]):
         out[c] = answer(w, Block(x, np.uintp(c), K))

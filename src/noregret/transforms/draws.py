@@ -70,19 +70,19 @@ def pair(kernel, u, v):
 
 
 @pair.on(RBF)
-def _(kernel, u, v):
+def pair_rbf(kernel, u, v):
     r = math.sqrt(-2.0 * log(u))  # normal (Box, Muller 1958)
     s, c = sine_cosine(2.0 * math.pi * v)
     return r * c, r * s
 
 
 @pair.on(Laplacian)
-def _(kernel, u, v):
+def pair_laplacian(kernel, u, v):
     return tan(math.pi * (u - 0.5)), tan(math.pi * (v - 0.5))  # Cauchy
 
 
 @pair.on(Cauchy)
-def _(kernel, u, v):
+def pair_cauchy(kernel, u, v):
     return two_sided(u), two_sided(v)
 
 
@@ -101,7 +101,7 @@ def fill(kind, seed, j, out):
 @fill.on(RBF)
 @fill.on(Laplacian)
 @fill.on(Cauchy)
-def _(kind, seed, j, out):
+def fill_rbf(kind, seed, j, out):
     for i in range(0, out.shape[0], 2):
         u, v = uniforms(seed, WEIGHTS, j, i >> 1)
         a, b = pair(kind, u, v)
@@ -111,7 +111,7 @@ def _(kind, seed, j, out):
 
 
 @fill.on(Grids)
-def _(kind, seed, j, out):
+def fill_grids(kind, seed, j, out):
     """Widths by the gamma law of shape 2, then shifts as shares of them."""
     P = out.shape[0] >> 1
     for i in range(P):

@@ -21,22 +21,22 @@ def between(kernel, a, b):
 
 @between.on(Linear)
 @between.on(Polynomial)
-def _(kernel, a, b):
+def between_linear(kernel, a, b):
     return a * b
 
 
 @between.on(RBF)
-def _(kernel, a, b):
+def between_rbf(kernel, a, b):
     return (a - b) * (a - b)
 
 
 @between.on(Laplacian)
-def _(kernel, a, b):
+def between_laplacian(kernel, a, b):
     return abs(a - b)
 
 
 @between.on(Cauchy)
-def _(kernel, a, b):
+def between_cauchy(kernel, a, b):
     return log1p(kernel.gamma * (a - b) * (a - b))
 
 
@@ -47,23 +47,23 @@ def value(kernel, total):
 
 
 @value.on(Linear)
-def _(kernel, total):
+def value_linear(kernel, total):
     return total
 
 
 @value.on(Polynomial)
-def _(kernel, total):
+def value_polynomial(kernel, total):
     return whole_power(kernel.gamma * total + kernel.coef0, int(kernel.degree))
 
 
 @value.on(RBF)
 @value.on(Laplacian)
-def _(kernel, total):
+def value_rbf(kernel, total):
     return exp(-kernel.gamma * max(total, 0.0))
 
 
 @value.on(Cauchy)
-def _(kernel, total):
+def value_cauchy(kernel, total):
     return exp(-max(total, 0.0))
 
 
