@@ -11,7 +11,7 @@ from shutil import which
 import numpy as np
 from numpy.typing import NDArray
 
-from noregret.core import inputs
+from noregret.inputs import checking
 
 from .ours import C, pa1, partial_fit
 from .streams import Stream, clicks, dense, text
@@ -55,7 +55,7 @@ def by_hand(library: ctypes.CDLL, stream: Stream) -> Callable[[], Job]:
 
 def kernel(stream: Stream) -> Callable[[], Job]:
     """Prepare our compiled loop alone, on rows and labels that were checked and coded before; a row of zeros makes the model."""
-    rows, y = inputs.rows(stream.X, "float64"), stream.y.astype(np.float64)
+    rows, y = checking.rows(stream.X, "float64"), stream.y.astype(np.float64)
 
     def prepare() -> Job:
         m = pa1().partial_fit(stream.X[:1] * 0, stream.y[:1])

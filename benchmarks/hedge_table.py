@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import noregret as nr
-from noregret.tasks.pool import LEAST
-from noregret.tasks.weighing import Weighing
+from noregret.pools.pool import LEAST
+from noregret.pools.weighing import Weighing
 
 from .nothing_to_tune import FIGURES, READERS, SETS
 from .streams import Stream
@@ -72,11 +72,11 @@ EXCESS = {"Hedge, vote": 0.10, "AdaHedge, vote": 0.19, "fixed share, vote": 0.12
 
 def progressive(stream: Stream) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return the score of every learner before each update, and the calibrated log odds of +1."""
-    unit = nr.Normalize().rows(nr.core.inputs.rows(stream.X, "float64"), False)
+    unit = nr.Normalize().rows(nr.inputs.checking.rows(stream.X, "float64"), False)
     found, odds = {}, {}
     for name, (make, n) in LEARNERS.items():
         m = make()
-        X = stream.X if not n else nr.core.bounds.matrix(unit, unit.width)
+        X = stream.X if not n else nr.algorithm.bounds.matrix(unit, unit.width)
         found[name] = m.learn_many(X, stream.y)
         odds[name] = nr.NAG(loss="log", fit_intercept=False, **TWO).learn_many(found[name][:, None], stream.y)
     return found, odds

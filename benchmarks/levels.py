@@ -42,7 +42,7 @@ def run(quick: bool) -> list[Row]:
 
 def able(level: str) -> bool:
     """Say whether this processor runs code for a level."""
-    from noregret.core.processor import able, cpu_features
+    from noregret.engine.processor import able, cpu_features
 
     return able(level, cpu_features())
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.core import inputs
+from noregret.inputs import checking
 
 from .ours import pa1
 from .streams import HASH_BITS, NNZ, Stream, dense, text, text_dicts, zipf
@@ -40,7 +40,7 @@ def one_row(calls: int) -> list[Row]:
 def checks(n: int) -> list[Row]:
     """Time the check of a batch on its own: finite values, and columns in range and in order."""
     streams = {"dense 54 float32": dense(n), "dense 54 float64": dense(n, "float64"), "CSR 75 nnz": text(n)}
-    jobs = {layout: lambda _, x=stream.X: inputs.rows(x, "float64") for layout, stream in streams.items()}
+    jobs = {layout: lambda _, x=stream.X: checking.rows(x, "float64") for layout, stream in streams.items()}
     rows = []
     for layout, t in per_call(jobs, 20).items():  # batches of this size stay in the cache
         sees = refuses_nan(streams[layout].X)
@@ -54,7 +54,7 @@ def refuses_nan(x: Any) -> bool:
     spoilt = x.copy()
     (spoilt if isinstance(x, np.ndarray) else spoilt.data)[-1] = np.nan
     try:
-        inputs.rows(spoilt, "float64")
+        checking.rows(spoilt, "float64")
     except ValueError:
         return True
     return False

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg.blas import dsymv, dsyr
 
 import noregret as nr
-from noregret.core import inputs
+from noregret.inputs import checking
 
 from .c_peer import FLAGS, TARGETS, pointer
 from .streams import Stream, clicks, text
@@ -50,7 +50,7 @@ def by_hand(library: ctypes.CDLL, stream: Stream) -> Callable[[], Job]:
 
 def kernel(stream: Stream) -> Callable[[], Job]:
     """Prepare our compiled loop alone; a row of zeros makes the model."""
-    rows, y = inputs.rows(stream.X, "float64"), stream.y.astype(np.float64)
+    rows, y = checking.rows(stream.X, "float64"), stream.y.astype(np.float64)
 
     def prepare() -> Job:
         m = nr.AROW(fit_intercept=False, classes=[-1, 1]).partial_fit(stream.X[:1] * 0, stream.y[:1])

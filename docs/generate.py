@@ -15,10 +15,10 @@ from typing import Any
 
 import click
 
+from noregret.algorithm.params import Choice, Range
 from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
-from noregret.core.base import Base
-from noregret.core.params import Choice, Range
+from noregret.learners.base import Base
 from noregret.registry import by_name
 
 ROOT = Path(__file__).parent.parent
@@ -29,7 +29,7 @@ FAMILIES = {  # headings in the order of the page; others come last, with what t
     "mira": "MIRA",
     "gradient": "Gradient descent",
     "norma": "NORMA",
-    "confidence": "Second order",
+    "confidence_weighted": "Second order",
     "against_rest": "Second order, each class against the rest",
     "adaptive": "Adaptive steps",
     "coin": "Coin betting",
@@ -40,7 +40,7 @@ FAMILIES = {  # headings in the order of the page; others come last, with what t
     "multitask": "Tasks that share features",
     "least_squares": "Least squares",
     "multiplicative": "Multiplicative",
-    "one_class": "One class",
+    "uniclass": "One class",
     "budgeted": "Kernels on a budget",
     "duol": "Double updating",
     "kernel_rls": "Kernel least squares",
@@ -84,8 +84,8 @@ def own() -> list[Any]:
 
 def heading(family: str) -> str:
     """Return what a family is called: in the table above, or in the first words of its module."""
-    doc = inspect.getdoc(importlib.import_module(f"noregret.families.{family}")) or family
-    return FAMILIES.get(family) or re.split("[:.,]", doc)[0]
+    module = next(cls.__module__ for cls in own() if home(cls) == family)
+    return FAMILIES.get(family) or re.split("[:.,]", inspect.getdoc(importlib.import_module(module)) or family)[0]
 
 
 def home(cls: Any) -> str:
@@ -185,7 +185,7 @@ def families() -> str:
         learners = [v for v in there if v in by_name().values() or (hasattr(v, "partial_fit") and not issubclass(v, Base))]
         found[module.name] = sorted(v.__name__ for v in learners)
     lines = "".join(f"    {name!r}: {' '.join(names)!r},\n" for name, names in sorted(found.items())).replace("'", '"')
-    doc = '"""The algorithms, one family a file: Params, State and step, in the words of the core."""'
+    doc = '"""The algorithms, one family a file: Params, State and step, in the words of the vocabulary."""'
     note = "# Public classes by module; `docs/generate.py` writes this.\n# fmt: off\n# ruff: noqa: E501"
     return f"{doc}\n\n{note}\nNAMES = {{\n{lines}}}\n"
 

@@ -3,10 +3,7 @@
 from typing import Annotated, NamedTuple
 
 import noregret as nr
-from noregret.core.examples import importance, required
-from noregret.core.params import Range
-from noregret.core.state import Weights
-from noregret.core.weights import add, dot, norm2
+from noregret.vocabulary import Range, Weights, add, dot, importance, norm2, required
 
 
 class Params(NamedTuple):

@@ -21,7 +21,7 @@ SPARSE = {
 
 def on_sparse_rows(name: str):
     """Return the context in which a learner takes sparse rows or dicts in a test: compiled, or interpreted."""
-    return contextlib.nullcontext() if name in SPARSE else nr.core.engine.interpreted()
+    return contextlib.nullcontext() if name in SPARSE else nr.engine.compiling.interpreted()
 
 
 CONFIGURATIONS = {

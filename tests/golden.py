@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.core import elementary, processor
+from noregret.engine import elementary, processor
 
 HERE = pathlib.Path(__file__).parent / "golden"
 MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407  # of Knuth's congruential generator

@@ -268,7 +268,7 @@ def test_trace(name):
 
 @pytest.mark.parametrize("name", TRACES)
 def test_trace_interpreted_on_sparse_rows(name):
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         follow(name, csr_matrix)
 
 
@@ -463,7 +463,7 @@ def test_transcription(name, params, K, weighted):
     X, y, c = data(K, len(str(params)) + K)
     c = c if weighted else None
     f, ref = transcribe(name, params, K, X, y, c)
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = nr.learner(
             name if K else f"{name}_regressor", fit_intercept=False, **params, **({"classes": np.unique(y)} if K else {})
         )
@@ -499,7 +499,7 @@ SETTINGS = {
 def test_laws_interpreted(name):
     m = SETTINGS[name]()
     X, y = nr.checks.stream(m, n=40, d=6, K=4)
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         for law in ("chunk", "resume", "merge") if m.dtype == "float32" else ("chunk", "resume", "order", "merge"):
             nr.checks.LAWS[law](m, X, y)
 
@@ -548,7 +548,7 @@ def test_log_step_to_the_last_digits():
 
 # ---- what they promise -----------------------------------------------------------------------------------------------
 def interpreted_scores(m, X, y):
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         return m.learn_many(X, y)
 
 
@@ -569,7 +569,7 @@ def test_zeros_and_weightless_rows_change_nothing():
     X, y, _ = data(2, 5)
     stored = csr_matrix((X.ravel(), np.tile(np.arange(6), len(X)), np.arange(0, X.size + 1, 6)), shape=X.shape)
     assert stored.nnz > csr_matrix(X).nnz
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         for name in REFERENCES:
             a, b = (nr.learner(name, fit_intercept=False, classes=[-1, 1]).partial_fit(Z, y) for Z in (csr_matrix(X), stored))
             before = {k: v.copy() for k, v in b.model.arrays().items()}
@@ -587,7 +587,7 @@ def test_adagrad_regret():
         u = np.random.default_rng(seed).standard_normal(6)
         m, D = nr.AdaGrad(loss="hinge", fit_intercept=False, classes=[-1, 1]), np.abs(u)
         paid = 0.0
-        with nr.core.engine.interpreted():
+        with nr.engine.compiling.interpreted():
             for i in range(len(y)):
                 f = m.learn_many(X[i : i + 1], y[i : i + 1])[0]
                 paid += max(0.0, 1 - y[i] * f) - max(0.0, 1 - y[i] * (X[i] @ u))
@@ -602,7 +602,7 @@ def test_coins_are_never_lost():
         X, y, c = data(2, 6)
         X *= np.linspace(0.1, 20, len(X))[:, None]
         m = nr.Coin(loss=loss, classes=[-1, 1])
-        with nr.core.engine.interpreted():
+        with nr.engine.compiling.interpreted():
             for i in range(len(y)):
                 m.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=c[i : i + 1])
                 if m.started:
@@ -642,7 +642,7 @@ def test_ranges(name):
 
 def test_coin_weights_are_its_scores_within_the_features_seen():
     X, y, _ = data(2, 10)
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = nr.Coin().fit(X, y)
         np.testing.assert_allclose(X @ m.coef_[0] + m.intercept_, m.decision_function(X), rtol=1e-9, atol=1e-12)
 

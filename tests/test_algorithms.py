@@ -32,10 +32,10 @@ def make(registry, task, classes=None, **params):
 
 def started(m, X, start):
     """A model that begins at given weights (settled, so that tracked norms follow)."""
-    m.model = m.new_model(nr.core.inputs.rows(X, "float64"))
+    m.model = m.new_model(nr.inputs.checking.rows(X, "float64"))
     w = m.model.state.w
     w.u[:] = np.asarray(start, float).T.ravel()
-    nr.core.state.settle(m.model.state)
+    nr.algorithm.state.settle(m.model.state)
     return m
 
 
@@ -47,7 +47,7 @@ def test_trace(t):
 @pytest.mark.parametrize("t", traces.TRACES, ids=lambda t: t.name)
 def test_trace_interpreted_on_sparse_rows(t):
     """Compiled equals interpreted by the laws; here the text itself, on the other layout, without the compiler."""
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         follow(t, csr_matrix)
 
 
@@ -186,7 +186,7 @@ def test_transcription(registry, params, K):
 @ALL
 def test_transcription_weighted(registry, params, K):
     """Interpreted: compiled equals interpreted by the laws, and a weighted kernel each would take minutes to compile."""
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         compare(registry, params, K, weighted=True)
 
 
@@ -357,7 +357,7 @@ def test_custom_rate():
     X, y, _ = separable(12)
     a = nr.OGD(rate=lambda t: 0.5 / (t + 1.0)).fit(X, y)
     b = nr.OGD(rate=lambda t: 0.25 / (t + 1.0)).fit(X, y)
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         c = nr.OGD(rate=lambda t: 0.5 / (t + 1.0)).fit(X, y)
     np.testing.assert_allclose(a.coef_, c.coef_)
     assert not np.allclose(a.coef_, b.coef_)

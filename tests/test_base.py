@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.core.base import APART, REGISTRY, Base
-from noregret.core.held import Held
-from noregret.core.model_file import ModelFileError
-from noregret.core.params import Positive
-from noregret.core.rounds import EXAMPLES
-from noregret.core.state import Slot
+from noregret.algorithm.params import Positive
+from noregret.algorithm.rounds import EXAMPLES
+from noregret.algorithm.state import Slot
+from noregret.files.model_file import ModelFileError
+from noregret.learners.base import APART, REGISTRY, Base
+from noregret.learners.held import Held
 
 
 class Params(NamedTuple):
@@ -82,7 +82,7 @@ def test_before_anything_is_learned(learned):
     fresh = learned.clone()
     assert not fresh.started
     assert fresh.held is None
-    with pytest.raises(nr.NotLearnedError, match="has learned nothing yet"):
+    with pytest.raises(ValueError, match="has learned nothing yet"):  # scikit-learn's own error, where it is loaded
         _ = fresh.model
     assert not learned.reset().started
 

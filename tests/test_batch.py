@@ -7,15 +7,15 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.core import engine
-from noregret.core.batch import Reader
+from noregret.engine import compiling
 from noregret.evaluation.comparator import solver
+from noregret.inputs.batch import Reader
 
 
 @pytest.fixture(autouse=True)
 def _interpreted():
     """The solver is NumPy: nothing here needs a kernel."""
-    with engine.interpreted():
+    with compiling.interpreted():
         yield
 
 

@@ -8,11 +8,11 @@ import reference_kernels as reference
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.core import engine
-from noregret.core.features import Names
-from noregret.core.labels import Labels
-from noregret.core.model import Model
-from noregret.core.state import leaves
+from noregret.algorithm.state import leaves
+from noregret.engine import compiling
+from noregret.inputs.features import Names
+from noregret.inputs.labels import Labels
+from noregret.learners.model import Model
 
 RULES = (
     "Stop",
@@ -32,7 +32,7 @@ RULES = (
 @pytest.fixture(autouse=True)
 def interpreted(request):
     """The algorithm is tested, not the compiler: only tests that say so compile."""
-    with contextlib.nullcontext() if "compiled" in request.node.name else engine.interpreted():
+    with contextlib.nullcontext() if "compiled" in request.node.name else compiling.interpreted():
         yield
 
 

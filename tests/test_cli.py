@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import noregret as nr
 from noregret.cli import COMMANDS, main, warm
 from noregret.cli.cite import references
-from noregret.core import engine
+from noregret.engine import compiling
 
 HEAVY = ("numba", "numpy", "scipy", "sklearn", "pandas", "river")
 
@@ -180,17 +180,17 @@ def test_warm_fills_a_cache(tmp_path):
 
 def test_what_is_warm_is_not_compiled_again():
     run("warm", "pa", "--jobs", "1")
-    before = engine.compilations()
+    before = compiling.compilations()
     for rows in ([[1.0, 0.0], [0.0, 1.0]], [{"a": 1.0}, {"b": 1.0}]):
         for labels in ([1, -1], ["x", "y"]):
             nr.PA().partial_fit(rows, labels).predict(rows)
-    assert engine.compilations() == before
+    assert compiling.compilations() == before
 
 
 def test_warm_as_json():
     found = json.loads(run("warm", "pa", "--jobs", "1", "--json").output)
     assert found["learners"] == ["pa"]
-    assert found["cache"] == str(engine.cache_directory())
+    assert found["cache"] == str(compiling.cache_directory())
 
 
 def test_warm_refuses():
@@ -209,7 +209,7 @@ def test_warm_without_a_cache(tmp_path):
 
 
 def test_warm_has_nothing_to_do_interpreted():
-    with engine.interpreted():
+    with compiling.interpreted():
         assert "NOREGRET_JIT=0" in run("warm", "pa", code=1).output
 
 
@@ -242,7 +242,7 @@ def test_algorithms_fit_a_terminal():
 
 
 def test_regret_against_an_l1_ball():
-    with engine.interpreted():
+    with compiling.interpreted():
         said = run("evaluate", "synthetic:linear?n=300&d=4", "--model", "eg_pm", "-U", "2", "--regret-norm", "l1").output
     assert "the best fixed model with |u|_1 <= 2 lost" in " ".join(said.split())
     assert "'l1'" in run("evaluate", "synthetic:linear?n=300", "--regret-norm", "l3", code=2).output

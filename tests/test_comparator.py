@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from noregret.core import inputs
 from noregret.evaluation.comparator import smoothed_losses, solver
 from noregret.evaluation.comparator.row_sample import Sample
 from noregret.evaluation.comparator.solver import Problem, best_fixed, best_of_many
+from noregret.inputs import checking
 
 P = np.array([[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1], [0, 1, 0.5]], float)
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
@@ -20,7 +20,7 @@ REAL = ("square", "absolute", "epsilon_insensitive", "squared_epsilon_insensitiv
 
 def stream(X, y, c=None, size=97):
     """Passes over rows in chunks; counts them."""
-    rows = inputs.rows(X, "float64")
+    rows = checking.rows(X, "float64")
 
     def passes():
         passes.started += 1
@@ -446,8 +446,8 @@ def test_width_grows_during_the_first_pass():
     """The number of features is known at its end; a later pass with more of them is an error."""
     X, y = data(n=300, d=6, seed=14, sparse=True)
     y = np.sign(y)
-    wide = inputs.rows(X, "float64")
-    narrow = inputs.rows(X[:100, :3].tocsr(), "float64")
+    wide = checking.rows(X, "float64")
+    narrow = checking.rows(X[:100, :3].tocsr(), "float64")
     chunks = [(narrow, y[:100], None), (wide.cut(100, 300), y[100:], None)]
     Z = X.toarray()
     Z[:100, 3:] = 0.0
@@ -465,7 +465,7 @@ def test_sample_is_bounded_and_fair():
     rng = np.random.default_rng(15)
     s = Sample(kept=40_000)
     for _ in range(50):
-        rows = inputs.rows(rng.standard_normal((200, 5)), "float64")
+        rows = checking.rows(rng.standard_normal((200, 5)), "float64")
         s.add(rows, np.ones(200), np.full(200, 2.0))
         assert s.bytes <= 40_000
     assert not s.complete
@@ -479,7 +479,7 @@ def test_typical_rows():
     X = np.array([[3.0, -4.0], [0.0, 0.0], [0.0, 0.5]])
     c = np.array([1.0, 2.0, 3.0])
     for Z in (X, csr_matrix(X), csr_matrix(np.vstack([np.ones((2, 2)), X]))):
-        rows = inputs.rows(Z, "float64")
+        rows = checking.rows(Z, "float64")
         s = Sample()
         s.add(rows.cut(rows.n - 3, rows.n), np.array([2.0, 0.0, 1.0]), c)
         assert s.typical(False) == pytest.approx(math.sqrt((25 + 3 * 0.25) / 6))

@@ -13,7 +13,7 @@ from test_algorithms import data, read_a1a
 
 import noregret as nr
 from noregret.tasks import sampling
-from noregret.tasks.confidence import SecondOrder
+from noregret.tasks.second_order import SecondOrder
 
 NAMES = [n for n in nr.algorithms("classification") if isinstance(nr.learner(n), SecondOrder)]
 FULL = [n for n in NAMES if n != "iellip"]
@@ -42,7 +42,7 @@ def test_trace(t):
 @pytest.mark.parametrize("layout", [np.asarray, csr_matrix], ids=["dense", "sparse"])
 @pytest.mark.parametrize("t", traces_second_order.TRACES, ids=lambda t: t.name)
 def test_trace_interpreted(t, layout):
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         follow(t, layout, variances=True)
 
 
@@ -113,14 +113,14 @@ BOTH = pytest.mark.parametrize("K", [2, 3])
 @ALL
 def test_transcription(name, params, K):
     """Interpreted: compiled equals interpreted by the laws, and full covariances take long to compile."""
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         compare(name, params, K, weighted=False)
 
 
 @BOTH
 @ALL
 def test_transcription_weighted(name, params, K):
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         compare(name, params, K, weighted=True)
 
 
@@ -395,7 +395,7 @@ def learned(K, seed=20, **params):
 @BOTH
 @pytest.mark.parametrize("params", [{}, {"covariance": "full"}, {"update": "drop", "dtype": "float32"}], ids=str)
 def test_confidence_is_the_variance_of_the_margin(params, K):
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m, X = learned(K, **params)
         S, Z = matrices(m), np.column_stack([X, np.ones(len(X))])
         wanted = np.einsum("ij,kjl,il->ik", Z, S, Z)
@@ -411,7 +411,7 @@ def test_confidence_is_the_variance_of_the_margin(params, K):
 def test_confidence_compiled():
     m, X = learned(2)
     found = m.confidence(X)
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         np.testing.assert_allclose(found, m.confidence(X), rtol=1e-12)
     assert m.confidence(10.0 * X)[X.any(1)].min() > found.min()
 
@@ -419,7 +419,7 @@ def test_confidence_compiled():
 def test_classes_are_in_the_order_of_classes_():
     """Labels that appear in another order than they sort; with two classes and a cost, one variance: that of the difference."""
     m = nr.AROW(fit_intercept=False)
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         for x, y in [({"a": 1}, "z"), ({"b": 1}, "x"), ({"b": 1}, "x"), ({"c": 1}, "y")]:
             m.learn_one(x, y)
         v = m.confidence([{"b": 1.0}])[0]
@@ -436,7 +436,7 @@ def test_classes_are_in_the_order_of_classes_():
 
 @pytest.mark.parametrize("params", [{"a": 3.0}, {"a": 3.0, "covariance": "full"}], ids=str)
 def test_features_never_learned_have_the_first_variance(params):
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = nr.AROW(fit_intercept=False, **params)
         m.learn_one({"a": 1.0}, "x")
         m.learn_one({"b": 1.0}, "y")
@@ -454,7 +454,7 @@ def test_features_never_learned_have_the_first_variance(params):
 @BOTH
 def test_intervals(name, K):
     X, y, _ = data(name, K, 22)
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = nr.learner(name).partial_fit(X, y)
         low, high = m.margin_interval(X, level=0.9)
         mean = X @ m.coef_.T + m.intercept_
@@ -469,7 +469,7 @@ def test_intervals(name, K):
 @BOTH
 def test_reject(K):
     """Sampled from the Gaussian, the class predicted beats its rival as often as the probability says."""
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m, X = learned(K)
         plain = m.predict(X)
         at = m._margins(m.model, X)
@@ -497,7 +497,7 @@ def test_reject(K):
 
 def test_reject_is_checked_and_starts_with_nothing():
     m = nr.AROW()
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         assert m.predict_one({"a": 1}, reject=0.9) is None
         m.learn_one({"a": 1}, "x")
         m.learn_one({"b": 1}, "y")
@@ -592,7 +592,7 @@ def test_sampling_trace_second_order():
     m = Noted(make("sop", covariance="full"), b=0.5, rule="second_order")
     m._rng = Draws(*U)
     sums = [(1, 2, 0), (1, 2, 0), (0, 2.5, 2), (-2, 1.5, 3), (-2, 1.5, 3)]
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         for queried, wanted, v in zip(asked(m, P, y), (True, True, True, True, False), sums, strict=True):
             assert queried == wanted
             close(np.linalg.solve(m.learner.covariance_[0], m.learner.coef_[0]), v, 1e-9)
@@ -604,7 +604,7 @@ def test_sampling_trace_second_order():
 def test_sampling_by_confidence():
     """No draws: v/(1 + v) > t^-kappa; the label plays no part."""
     X, y = noisy(30, n=200)
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = nr.SelectiveSampler(make("arow"), rule="confidence", kappa=0.4)
         m._rng = None
         plain = make("arow")
@@ -657,7 +657,7 @@ def test_labels_asked_for_are_worth_more_than_others(rule):
 @pytest.mark.parametrize("rule", ["margin", "second_order"])
 def test_sampling_resumes(rule, tmp_path):
     X, y, _ = data("arow", 3, 33)
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         whole = nr.SelectiveSampler(nr.AROW(), rule=rule, seed=5)
         found = whole.learn_many(X, y)
         part = nr.SelectiveSampler(nr.AROW(), rule=rule, seed=5)
@@ -679,7 +679,7 @@ def test_sampling_resumes(rule, tmp_path):
 def test_sampling_takes_dicts_and_sparse_rows():
     X, y, _ = data("arow", 3, 34)
     rows = [{j: float(v) for j, v in enumerate(x) if v} for x in X]
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         found = [nr.SelectiveSampler(nr.AROW(), rule="second_order").learn_many(Z, y) for Z in (X, csr_matrix(X), rows)]
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
@@ -731,7 +731,7 @@ def test_theorems_hold_and_the_bounds_are_their_consequence(m, seed):
     X = rng.standard_normal((200, 6))
     y = np.where(X @ u + rng.standard_normal(200) > 0, 1, -1)
     m = m.clone().set_params(fit_intercept=False, classes=[-1, 1])
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         used, wrong = [], []
         for i in range(200):
             before = m.n_updates_ if i else 0
@@ -748,7 +748,7 @@ def test_theorems_hold_and_the_bounds_are_their_consequence(m, seed):
         measured = used.sum()
     else:
         theorem, measured = np.sqrt(A2 * logdet) + hinge[used].sum(), wrong.sum()
-    t = nr.core.bounds.compare(X, y, u[None])
+    t = nr.algorithm.bounds.compare(X, y, u[None])
     assert t.energy == pytest.approx(((X @ u) ** 2).sum())
     assert t.scatter == pytest.approx(((X * u) ** 2).sum())
     promised = m.bound.value(t, m.model.params)

@@ -15,10 +15,10 @@ from test_confidence import NAMES as SECOND_ORDER
 from test_confidence import kullback, matrices
 
 import noregret as nr
+from noregret.algorithm.rounds import price, rival
 from noregret.cli import main
-from noregret.core.engine import reach
-from noregret.core.examples import Every, required
-from noregret.core.rounds import price, rival
+from noregret.engine.compiling import reach
+from noregret.spaces.examples import Every, required
 
 NAMES = [n for n in SECOND_ORDER if nr.learner(n).takes_cost]
 CONFIDENT = ["cw", "cw_var", "scw1", "scw2"]
@@ -28,7 +28,7 @@ COSTS = {
     2: np.array([[0.0, 5.0], [0.3, 0.0]]),
     4: np.array([[0.0, 9.0, 1.0, 0.2], [1.0, 0.0, 4.0, 1.0], [0.0, 2.0, 0.0, 0.5], [3.0, 1.0, 1.0, 0.0]]),
 }
-interpreted = nr.core.engine.interpreted
+interpreted = nr.engine.compiling.interpreted
 
 
 def make(name, K, **params):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.core.base import REGISTRY
-from noregret.core.params import Positive
-from noregret.core.state import Count, Covariance, Scalable, Weights
-from noregret.core.weights import add, dot, scale
+from noregret.algorithm.params import Positive
+from noregret.algorithm.state import Count, Covariance, Scalable, Weights
+from noregret.learners.base import REGISTRY
 from noregret.registry import by_name
+from noregret.spaces.weights import add, dot, scale
 
 
 class Params(NamedTuple):
@@ -139,9 +139,9 @@ def test_a_covariance_without_its_parameters(declare):
 
 def test_second_order_learners_may_call_their_fields_as_they_like():
     """Mean and covariance are the first two fields, whatever their names."""
-    from noregret.core.covariance import absorb, margin
-    from noregret.families.confidence import ArowParams
-    from noregret.tasks.confidence import SecondOrder
+    from noregret.families.confidence_weighted import ArowParams
+    from noregret.spaces.covariance import absorb, margin
+    from noregret.tasks.second_order import SecondOrder
 
     class Gaussian(NamedTuple):
         mean: Weights
@@ -158,7 +158,7 @@ def test_second_order_learners_may_call_their_fields_as_they_like():
     cls = type("Named", (SecondOrder,), {"name": "named", "State": Gaussian, "Params": ArowParams, "step": learn})
     del REGISTRY["named"]
     X, y = np.eye(3), [0, 1, 1]
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m, arow = cls().partial_fit(X, y), nr.AROW().partial_fit(X, y)
         assert m.confidence(X).tolist() == arow.confidence(X).tolist()
 
@@ -169,7 +169,7 @@ def test_the_library_keeps_its_own_rules():
 
 
 def test_own_parts_need_no_range(declare):
-    from noregret.core.params import Choice
+    from noregret.algorithm.params import Choice
 
     class Chosen(NamedTuple):
         kind: Annotated[Any, Choice({"plain": Params})] = "plain"

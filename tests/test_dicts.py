@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noregret as nr
-from noregret.core import engine
-from noregret.core.dicts import MEET, NOWHERE, UNKNOWN, Book, read
-from noregret.core.features import Columns, Hashed, Names
-from noregret.core.hashing import hash_name
+from noregret.engine import compiling
+from noregret.inputs.dicts import MEET, NOWHERE, UNKNOWN, Book, read
+from noregret.inputs.features import Columns, Hashed, Names
+from noregret.inputs.hashing import hash_name
 
 NAMES = st.text(max_size=12)
 NUMBERS = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**63), 2**63 - 1), st.booleans())
@@ -29,12 +29,12 @@ def test_compiled_and_interpreted_reading_agree(table, learned, asked):
     for x in learned:
         assert read(x, fast.table) is not None
         found = fast.row(x, grow=True)
-        with engine.interpreted():
+        with compiling.interpreted():
             assert read(x, slow.table) is None
             expected = slow.row(x, grow=True)
         assert [a.tolist() for a in found] == [a.tolist() for a in expected]
     assert fast.table == slow.table
-    with engine.interpreted():
+    with compiling.interpreted():
         expected = slow.row(asked, grow=False)
     assert [a.tolist() for a in fast.row(asked, grow=False)] == [a.tolist() for a in expected]
     assert fast.table == slow.table
@@ -100,7 +100,7 @@ def test_the_index_follows_the_book_as_it_grows_by_any_way():
         if t % 7 == 0:
             x[(t, "not a str")] = 1.0  # read, and entered, by Python
         found = fast.row(dict(x), grow=t % 3 > 0)
-        with engine.interpreted():
+        with compiling.interpreted():
             expected = slow.row(x, grow=t % 3 > 0)
         assert [a.tolist() for a in found] == [a.tolist() for a in expected]
     assert fast.table == slow.table

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from river import drift as river
 
-from noregret.core import engine
+from noregret.engine import compiling
 from noregret.evaluation.measures.drift import DETECTORS, detector
 
 
@@ -119,7 +119,7 @@ def test_the_split_does_not_show_and_neither_does_the_compiler(name):
         at += len(part)
     assert drifts == expected.tolist()
     assert warnings == warned.tolist()
-    with engine.interpreted():
+    with compiling.interpreted():
         slow = detector(name)
         assert slow.add(values).tolist() == expected.tolist()
     for key, v in whole.state.items():

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.core import engine
-from noregret.core.examples import Pair, Whole, walk_dot
-from noregret.core.state import Covariance, Weights
-from noregret.core.weights import add, dot
-from noregret.core.words import strict
+from noregret.algorithm.state import Covariance, Weights
+from noregret.engine import compiling
+from noregret.engine.words import strict
 from noregret.registry import by_name
-from noregret.tasks.confidence import SecondOrder
+from noregret.spaces.examples import Pair, Whole, walk_dot
+from noregret.spaces.weights import add, dot
+from noregret.tasks.second_order import SecondOrder
 
 LEARN = """
 import warnings
@@ -29,7 +29,7 @@ X = np.random.default_rng(0).standard_normal((30, 4)); y = np.where(X[:, 0] > 0,
 m = nr.PA1().partial_fit(X, y); m.predict(X)
 nr.PA1().partial_fit(csr_matrix(X), np.arange(30) % 3)
 m.learn_one({0: 1.0}, 1)
-print(engine.compilations(), m.coef_.sum().round(9))
+print(compiling.compilations(), m.coef_.sum().round(9))
 """
 
 
@@ -83,7 +83,7 @@ def test_interpreted_gives_the_same(tmp_path):
 
 def test_the_kernels_also_work_with_reference_counts(tmp_path):
     """_nrt is a private option of Numba: nothing must depend on it but speed and the refusal to allocate."""
-    code = "from noregret.core import engine; del engine.KERNEL['_nrt']\n" + LEARN
+    code = "from noregret.core import engine; del compiling.KERNEL['_nrt']\n" + LEARN
     assert run(code, tmp_path)[0][1] == run(LEARN, tmp_path)[0][1]
 
 
@@ -127,7 +127,7 @@ if __name__ == "__main__":
     import numpy as np
     from noregret.core import engine
     m = Mine(fit_intercept=False).partial_fit(np.ones((1, 1)), [1.0])
-    print(engine.compilations(), m.coef_[0])
+    print(compiling.compilations(), m.coef_[0])
 """
 
 
@@ -176,7 +176,7 @@ def learner(step, **texts):
     from noregret.families import passive_aggressive as pa
 
     cls = type("Odd", (nr.Classifier,), {"name": "odd", "State": pa.State, "Params": pa.Params1, "step": step, **texts})
-    del nr.core.base.REGISTRY["odd"]
+    del nr.learners.base.REGISTRY["odd"]
     return cls()
 
 
@@ -198,7 +198,7 @@ def test_errors_are_in_the_terms_of_the_step():
         learner(misspells).partial_fit(X, y)
     with pytest.raises(TypeError, match=r"step 'strings' cannot be compiled"):
         learner(strings).partial_fit(X, y)
-    with engine.interpreted():
+    with compiling.interpreted():
         assert learner(allocates).partial_fit(X, y).n_updates_ == 0
 
 
@@ -246,14 +246,14 @@ def test_a_variance_that_cannot_be_computed_says_so():
         return f, True
 
     cls = type("Odd", (SecondOrder,), {"name": "odd", "State": Misnamed, "Params": nr.AROW.Params, "step": step})
-    del nr.core.base.REGISTRY["odd"]
+    del nr.learners.base.REGISTRY["odd"]
     m = cls().partial_fit(np.eye(2), [0, 1])
     with pytest.raises(TypeError, match=r"step '\w+_row' cannot be compiled: .*mu"):
         m.confidence(np.eye(2))
 
 
 def test_a_word_without_a_case_says_so():
-    from noregret.core.weights import scale
+    from noregret.spaces.weights import scale
 
     def scales(s, x, y, p):
         scale(s.w, 0.5)
@@ -270,7 +270,7 @@ def test_kernels_release_the_gil():
 
     X = np.random.default_rng(0).standard_normal((400_000, 50))
     m = nr.PA1().partial_fit(X[:10], np.arange(10) % 2)
-    rows = nr.core.inputs.rows(X, "float64")
+    rows = nr.inputs.checking.rows(X, "float64")
     y, out = np.where(X[:, 0] > 0, 1.0, -1.0), np.empty((len(X), 1))
     learn = m.model.loop("dense", False).learn
     ticks, done = [], threading.Event()
@@ -293,21 +293,21 @@ def test_kernels_release_the_gil():
 def test_code_that_holds_the_gil_has_a_module_of_its_own():
     """The cache knows compiled code by the name of its module: without the GIL or with it must not be one name."""
     text = "@jit\ndef run(v):\n    return v + 1\n"
-    free, held = (engine.build("gil", text, {}, nogil=nogil) for nogil in (True, False))
+    free, held = (compiling.build("gil", text, {}, nogil=nogil) for nogil in (True, False))
     assert free["__name__"] != held["__name__"]
-    assert free["__name__"] == engine.build("gil", text, {})["__name__"]
+    assert free["__name__"] == compiling.build("gil", text, {})["__name__"]
 
 
 def test_cache_directory_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.delenv("NOREGRET_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert engine.cache_directory() == tmp_path / "noregret" / "kernels"
+    assert compiling.cache_directory() == tmp_path / "noregret" / "kernels"
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert engine.cache_directory() == pathlib.Path("~/.cache/noregret/kernels").expanduser()
+    assert compiling.cache_directory() == pathlib.Path("~/.cache/noregret/kernels").expanduser()
 
 
 def test_a_strict_function_stays_strict_inside_one_that_is_not():
-    compiled = engine.compiled(loose_sum)
+    compiled = compiling.compiled(loose_sum)
     assert compiled(1.0, 1e-17) == loose_sum(1.0, 1e-17) == -1e-17
 
 
@@ -322,11 +322,11 @@ def loose_sum(a, b):
 
 def test_formulas_are_taken_as_written_and_loops_over_features_are_not():
     dense = walk_dot.find([np.ndarray, np.ndarray, Whole])
-    assert not engine.taken_as_written(dense)
-    assert not engine.taken_as_written(walk_dot)  # a word is what its cases are
-    assert engine.taken_as_written(dot.find([np.ndarray, Pair]))
+    assert not compiling.taken_as_written(dense)
+    assert not compiling.taken_as_written(walk_dot)  # a word is what its cases are
+    assert compiling.taken_as_written(dot.find([np.ndarray, Pair]))
     steps = {name: cls.step for name, cls in by_name().items() if hasattr(cls, "step")}
-    assert {name for name, step in steps.items() if not engine.taken_as_written(step)} == set()
+    assert {name for name, step in steps.items() if not compiling.taken_as_written(step)} == set()
 
 
 def test_a_loop_is_found_in_all_its_forms():
@@ -347,7 +347,7 @@ def test_a_loop_is_found_in_all_its_forms():
     def chosen(n):
         return n if n > 0 else -n
 
-    assert [engine.loops(f) for f in (counted, endless, asked, chosen)] == [True, True, True, False]
+    assert [compiling.loops(f) for f in (counted, endless, asked, chosen)] == [True, True, True, False]
 
 
 def loop_of_formulas(a, b, n):
@@ -362,10 +362,10 @@ def formula(a, b):
 
 
 def test_a_formula_stays_as_written_inside_a_loop():
-    assert engine.compiled(loop_of_formulas)(1.0, 1e-17, 1) == -1e-17
+    assert compiling.compiled(loop_of_formulas)(1.0, 1e-17, 1) == -1e-17
 
 
 def test_sums_of_a_share_are_over_classes_and_in_order():
     sharing = [cls for cls in by_name().values() if cls.share is not None]
     assert len(sharing) > 5
-    assert all(engine.taken_as_written(cls.share) for cls in sharing)
+    assert all(compiling.taken_as_written(cls.share) for cls in sharing)

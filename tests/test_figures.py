@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from noregret.core.labels import Labels
-from noregret.core.learner import Progress
 from noregret.evaluation.kinds import KINDS, along
 from noregret.evaluation.measures import auc, figures
 from noregret.evaluation.measures.figures import ClassFigures, RealFigures, class_losses, real_losses
 from noregret.evaluation.measures.novelty import NoveltyFigures
+from noregret.inputs.labels import Labels
+from noregret.learners.learner import Progress
 from noregret.parts import losses as parts
 
 

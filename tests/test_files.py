@@ -14,9 +14,9 @@ from conftest import learners
 from test_model_file import same
 
 import noregret as nr
-from noregret.core import drafts, model_file
-from noregret.core.engine import interpreted
-from noregret.core.owners import OWNERS, owner
+from noregret.engine.compiling import interpreted
+from noregret.files import drafts, model_file
+from noregret.owners import OWNERS, owner
 
 OLD = pathlib.Path(__file__).parent / "old_models"
 EXPECTED = json.loads((OLD / "expected.json").read_text())

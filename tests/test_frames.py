@@ -442,7 +442,7 @@ def test_one_row_that_does_not_fit_is_refused(learner, row):
 def test_a_named_example_that_is_refused_leaves_no_names(name):
     learner = nr.learner(name)
     learner = nr.learner(name, theta=1.0) if "theta" in learner.defaults else learner
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         learner.learn_one({"a": 1.0}, 1)
         learner.learn_one({"b": 1.0}, 0)
     before = snapshot(learner), list(learner.feature_names_)

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.core import elementary, engine, processor
-from noregret.core.processor import level_for
-from noregret.core.words import Word
+from noregret.engine import compiling, elementary, processor
+from noregret.engine.processor import level_for
+from noregret.engine.words import Word
 
 MODERN = {"SSE42": True, "AVX2": True, "FMA3": True, "AVX512_SKX": True}
 
@@ -93,7 +93,7 @@ LIBRARY = {
 }
 
 
-COMPILED = ("tasks.weighing", "transforms.draws", "transforms.nystroem", "transforms.orthogonal", "transforms.random_features")
+COMPILED = ("pools.weighing", "transforms.draws", "transforms.nystroem", "transforms.orthogonal", "transforms.random_features")
 
 
 def texts():
@@ -106,8 +106,8 @@ def texts():
     for name in COMPILED:
         module = importlib.import_module(f"noregret.{name}")
         plain = (fn for fn in vars(module).values() if inspect.isfunction(fn))
-        roots |= {fn for fn in plain if not fn.__annotations__ or name == "tasks.weighing"}  # texts have no types
-    found, _ = engine.reach(roots, kinds)
+        roots |= {fn for fn in plain if not fn.__annotations__ or name == "pools.weighing"}  # texts have no types
+    found, _ = compiling.reach(roots, kinds)
     return {fn for fn in found if not isinstance(fn, Word)}
 
 
@@ -118,7 +118,7 @@ def words():
 
 
 def test_compiled_texts_call_no_mathematics_of_the_c_library():
-    """exp, log and the like differ between C libraries and processors; `core.elementary` has ours."""
+    """exp, log and the like differ between C libraries and processors; `engine.elementary` has ours."""
     wrong = []
     for fn in texts():
         if not fn.__module__.startswith("noregret."):
@@ -262,5 +262,5 @@ def test_reports_say_which_level_it_was(tmp_path):
     assert "Learned by interpreted code: last bits may differ" in out
     assert "interpreted code.</p>" in (tmp_path / "page.html").read_text()
     report = nr.evaluate("synthetic:sea?n=50", nr.PA1())
-    assert report.to_dict()["data"]["level"] == engine.level() == processor.chosen().name
+    assert report.to_dict()["data"]["level"] == compiling.level() == processor.chosen().name
     assert processor.described("v2") == "code for x86-64-v2"

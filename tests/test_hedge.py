@@ -11,8 +11,8 @@ import pytest
 from scipy.sparse import csr_matrix, issparse
 
 import noregret as nr
-from noregret.core import engine
-from noregret.tasks.weighing import Weighing
+from noregret.engine import compiling
+from noregret.pools.weighing import Weighing
 
 # Probabilities of +1 by three learners in the rounds of stream P, and the labels
 P = np.array(
@@ -40,7 +40,7 @@ def play(m, losses, c=None):
     """Play rounds with these losses one by one; return the weights before each."""
     losses = np.asarray(losses, float)
     c = np.ones(len(losses)) if c is None else c
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         return np.concatenate([m.play(losses[i : i + 1], c[i : i + 1]) for i in range(len(losses))])
 
 
@@ -125,7 +125,7 @@ def data(K=2, n=120, seed=2):
 def test_learners_are_those_of_a_pass_on_their_own(rule):
     X, y = data()
     c = np.random.default_rng(3).choice([0.0, 1.0, 2.0], len(y))
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         alone = [nr.PA1(), nr.NAG(), nr.Coin()]
         wrong = []
         for m in alone:
@@ -144,7 +144,7 @@ def test_learners_are_those_of_a_pass_on_their_own(rule):
 @pytest.mark.parametrize(("rule", "K"), [("adahedge", 2), ("adahedge", 3), ("hedge", 2), ("fixed_share", 3), ("bayes", 2)])
 def test_any_split_is_the_same_and_files_resume(rule, K, tmp_path):
     X, y = data(K)
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         whole = pool(rule)
         said = [whole.learn_one(x, int(t)) for x, t in zip(X, y, strict=True)]
         part = pool(rule)
@@ -164,7 +164,7 @@ def test_any_split_is_the_same_and_files_resume(rule, K, tmp_path):
 def test_dicts_hashed_names_and_sparse_rows_agree():
     X, y = data(3)
     dicts = [{f"x{j}": float(v) for j, v in enumerate(row) if v} for row in X]
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         pools = [nr.Auto().partial_fit(Z, y) for Z in (X, csr_matrix(X), dicts)]
         pools.append(nr.Auto(hash_bits=12).partial_fit(dicts, y))
         for m, Z in zip(pools, (X, csr_matrix(X), dicts, dicts), strict=True):
@@ -177,7 +177,7 @@ def test_dicts_hashed_names_and_sparse_rows_agree():
 def test_a_first_call_may_be_a_batch_of_dicts(rule):
     X, y = data()
     dicts = [{f"x{j}": float(v) for j, v in enumerate(row) if v} for row in X]
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         one = pool(rule)
         assert one.predict_one(dicts[0]) is None
         for x, t in zip(dicts, y.tolist(), strict=True):
@@ -192,7 +192,7 @@ def test_a_first_call_may_be_a_batch_of_dicts(rule):
 @pytest.mark.parametrize("rule", ["adahedge", "bayes"])
 def test_rows_of_weight_0_alone_are_answered_and_change_nothing(rule):
     X, y = data()
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = pool(rule)
         assert np.isfinite(m.learn_many(X, y, sample_weight=np.zeros(len(y)))).all()
         assert not m.__sklearn_is_fitted__()
@@ -207,7 +207,7 @@ def test_rows_of_weight_0_alone_are_answered_and_change_nothing(rule):
 def test_saved_with_names(tmp_path):
     X, y = data()
     dicts = [{f"x{j}": float(v) for j, v in enumerate(row) if v} for row in X]
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = pool().partial_fit(dicts[:60], y[:60])
         m.save(tmp_path / "pool.nr")
         again = nr.load(tmp_path / "pool.nr").partial_fit(dicts[60:], y[60:])
@@ -218,7 +218,7 @@ def test_saved_with_names(tmp_path):
 
 def test_rows_of_length_1_for_those_who_want_them():
     X, y = data()
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = nr.Hedge(learners=[nr.PA1(), nr.pipeline(nr.Normalize(), nr.PA1())]).partial_fit(X, y)
         for learner, Z in zip(m.learners_, (X, X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)), strict=True):
             np.testing.assert_allclose(learner.coef_, nr.PA1().partial_fit(Z, y).coef_, rtol=1e-9)
@@ -226,7 +226,7 @@ def test_rows_of_length_1_for_those_who_want_them():
 
 def test_probabilities():
     X, y = data()
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = pool("bayes").partial_fit(X, np.array(["no", "yes"])[y])
         p = m.predict_proba(X)
         assert np.array_equal(m.predict(X), m.classes_[p.argmax(1)])
@@ -238,7 +238,7 @@ def test_probabilities():
 
 def test_bad_input_changes_nothing():
     X, y = data()
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = pool("bayes").partial_fit(X, y)
         before = m.report()
         for Z, t in ((X[:, :3], y), (np.full_like(X, np.nan), y), (X, np.full(len(y), 7)), (X, y[:5])):
@@ -281,7 +281,7 @@ LINEAR = "synthetic:linear?n=600&d=6&seed=3&noise=0.1"
 
 
 def test_regret_against_the_best_learner_is_in_the_report():
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = nr.Hedge(learners="pa1+nag+coin")
         found = nr.evaluate(LINEAR, m).learners[0]
     regret = found["regret"]
@@ -299,7 +299,7 @@ def test_regret_against_the_best_learner_is_in_the_report():
 
 
 def test_in_compare_the_others_keep_their_own_regret():
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         report = nr.compare(LINEAR, ["hedge:learners=pa1+coin,rule=hedge", "pa1"], window=50)
     pool, alone = (next(m for m in report.learners if m["model"] == name) for name in ("hedge", "pa1"))
     assert "the best learner of the pool" in pool["regret"]["against"]
@@ -310,7 +310,7 @@ def test_in_compare_the_others_keep_their_own_regret():
 
 
 def test_whoever_names_no_learner_gets_auto_or_nag():
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         labels, numbers = nr.evaluate(LINEAR, limit=60), nr.evaluate("synthetic:friedman?n=60")
         assert nr.train(LINEAR, limit=60).model.name == "auto"
     assert (labels.learners[0]["model"], numbers.learners[0]["model"]) == ("auto", "nag_regressor")
@@ -328,7 +328,7 @@ def test_pools_on_the_command_line(tmp_path):
         return found.output
 
     path, page = str(tmp_path / "pool.nr"), str(tmp_path / "report.html")
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         text = said("evaluate", LINEAR, "--learners", "pa1+coin", "-m", "hedge", "--html", page)
         assert "the best learner of the pool" in " ".join(text.split())
         assert "Who is believed" in pathlib.Path(page).read_text()
@@ -342,7 +342,7 @@ def test_pools_on_the_command_line(tmp_path):
 def test_dozens_of_classes_late_classes_and_drift_resets():
     X, y = data(5, 300)
     order = np.argsort(np.minimum(y, 2), kind="stable")  # classes appear one after the other
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = pool().partial_fit(X[order], y[order])
         assert m.classes_.tolist() == [0, 1, 2, 3, 4]
         found = nr.evaluate((X, y), pool(), drift="page_hinkley", on_drift="reset", delay=0).learners[0]
@@ -357,7 +357,7 @@ def test_a_pool_in_a_pool_is_refused():
 
 def test_damaged_pools_are_refused(tmp_path):
     X, y = data()
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         pool().partial_fit(X, y).save(tmp_path / "a.nr")
     whole = (tmp_path / "a.nr").read_bytes()
     (tmp_path / "b.nr").write_bytes(whole[:-9])
@@ -370,7 +370,7 @@ def test_members_with_kernels_keep_sparse_rows_sparse(tmp_path):
     rng = np.random.default_rng(0)
     rows = [{f"w{j}": 1.0 for j in rng.choice(200, 5, replace=False)} for _ in range(40)]
     labels = rng.choice([-1, 1], 40).tolist()
-    with engine.interpreted():
+    with compiling.interpreted():
         m, apart = nr.Hedge(learners=pool), nr.PA1(kernel=nr.RBF(0.5), budget=nr.RemoveOldest(4))
         for x, y in zip(rows, labels, strict=True):
             m.learn_one(x, y)

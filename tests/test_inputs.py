@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_matrix
 
 import noregret as nr
-from noregret.core import inputs
+from noregret.inputs import checking
 
 
 @settings(max_examples=60, deadline=None)
@@ -23,21 +23,21 @@ from noregret.core import inputs
 def test_the_place_of_a_bad_value_is_named(n, d, at, bad, dtype):
     """Wherever it is: vectorised scans have tails, and compilers cancel what they may."""
     X = np.random.default_rng(0).standard_normal((n, d)).astype(dtype) * dtype(1e30)
-    inputs.rows(X, "float64")
-    inputs.rows(csr_matrix(X), "float64")
+    checking.rows(X, "float64")
+    checking.rows(csr_matrix(X), "float64")
     i, j = divmod(at % (n * d), d)
     X[i, j] = bad
     for Z in (X, csr_matrix(X)):
         with pytest.raises(ValueError, match=rf"(NaN|infinity) at row {i}, column {j}; expected finite numbers"):
-            inputs.rows(Z, "float64")
+            checking.rows(Z, "float64")
 
 
 def test_huge_but_finite_values_pass():
     X = np.full((3, 4), 1.7e308)
-    assert inputs.rows(X, "float64").n == 3
-    assert inputs.rows(csr_matrix(X), "float64").n == 3
+    assert checking.rows(X, "float64").n == 3
+    assert checking.rows(csr_matrix(X), "float64").n == 3
     with np.errstate(over="ignore"):
-        assert inputs.rows(np.full((3, 4), 3e38, np.float32), "float64").n == 3
+        assert checking.rows(np.full((3, 4), 3e38, np.float32), "float64").n == 3
 
 
 def test_duplicates_are_summed_and_order_does_not_matter():
@@ -148,7 +148,7 @@ def test_a_zero_row_changes_nothing_but_round_counters():
         if name not in ("pa_uniclass", "auto", "hedge") and not m.by_kernel:  # the origin is a point like any other; pools weigh
             m.set_params(**({"fit_intercept": False} if "fit_intercept" in m.defaults else {}))
             X, y = nr.checks.stream(m, n=40, K=3)
-            with nr.core.engine.interpreted():
+            with nr.engine.compiling.interpreted():
                 m.partial_fit(X, y)
                 before = {k: v.copy() for k, v in m.model.arrays().items() if k not in ("t", "w.b", "w.n", "w.votes")}
                 updates = m.n_updates_

@@ -13,11 +13,12 @@ import traces_kernels as traces
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.core import engine, supports
-from noregret.core.elementary import exp
-from noregret.core.gram import border, residual, unborder
+from noregret.engine import compiling
+from noregret.engine.elementary import exp
 from noregret.families.budgeted import forgetron_bound, forgetron_radius, projectron_bound
+from noregret.learners import supports
 from noregret.parts.budgets import best_h
+from noregret.spaces.gram import border, residual, unborder
 
 PARTS = {
     "linear": nr.Linear(),
@@ -34,7 +35,7 @@ LAYOUTS = {"dense": np.asarray, "sparse": csr_matrix}
 @pytest.fixture(autouse=True)
 def interpreted(request):
     """The algorithm is tested, not the compiler: only tests that say so compile."""
-    with contextlib.nullcontext() if "compiled" in request.node.name else engine.interpreted():
+    with contextlib.nullcontext() if "compiled" in request.node.name else compiling.interpreted():
         yield
 
 
@@ -842,7 +843,7 @@ def test_budget_in_bytes(budget):
     m = nr.PA1(kernel=nr.RBF(), budget=part, classes=[-1, 1])
     for i in range(len(y)):
         m.partial_fit(X[i : i + 1], y[i : i + 1])
-        assert sum(a.nbytes for _, _, a in nr.core.state.leaves(m.model.spec, m.model.state)) <= 4000
+        assert sum(a.nbytes for _, _, a in nr.algorithm.state.leaves(m.model.spec, m.model.state)) <= 4000
     assert 3 <= m.n_support_ == m.state.w.budget.B
     larger = nr.PA1(kernel=nr.RBF(), budget=part._replace(bytes=8000), classes=[-1, 1]).partial_fit(X, y)
     assert larger.n_support_ > m.n_support_
@@ -1003,7 +1004,7 @@ def fill_exp(z, out):
 def test_exp_compiled():
     z = -np.concatenate([np.linspace(0, 707.9, 4001), np.logspace(-12, 2, 500)])
     out = np.empty_like(z)
-    engine.compiled(fill_exp)(z, out)
+    compiling.compiled(fill_exp)(z, out)
     np.testing.assert_allclose(out, np.exp(z), rtol=1e-14)
 
 

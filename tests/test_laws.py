@@ -41,7 +41,7 @@ def test_laws_of_expansions(name):
         warnings.simplefilter("ignore", RuntimeWarning)
         for law in ("chunk", "interpreted", "resume", "order", "noise"):
             nr.checks.LAWS[law](m)
-        with nr.core.engine.interpreted():
+        with nr.engine.compiling.interpreted():
             X, y = nr.checks.stream(m, n=60, d=4, K=3)
             for law in ("layout", "purity", "merge", "bad_input"):
                 nr.checks.LAWS[law](m, X, y)
@@ -68,7 +68,7 @@ def test_laws_catch_what_breaks_them():
 
     with pytest.raises(AssertionError, match="resume law: as loaded: w differs"):
         nr.checks.resume(Careless())
-    del nr.core.base.REGISTRY["careless"]
+    del nr.learners.base.REGISTRY["careless"]
 
     class Impure(nr.PA1):
         def predict(self, X):
@@ -152,14 +152,14 @@ def test_resume_in_a_new_process(tmp_path):
 
 
 def test_user_learner_obeys_the_laws():
-    from noregret.core.examples import importance
-    from noregret.core.weights import add, dot
+    from noregret.spaces.examples import importance
+    from noregret.spaces.weights import add, dot
 
     class State(__import__("typing").NamedTuple):
-        w: nr.core.state.Weights
+        w: nr.algorithm.state.Weights
 
     class Params(__import__("typing").NamedTuple):
-        eta: nr.core.params.Positive = 0.5
+        eta: nr.algorithm.params.Positive = 0.5
 
     def step(s, x, y, p):
         f = dot(s.w, x)
@@ -173,4 +173,4 @@ def test_user_learner_obeys_the_laws():
         cls = type("Mine", (nr.Classifier,), {"name": "mine", "State": State, "Params": Params, "step": step})
     for law in ("chunk", "purity", "order", "merge", "noise"):
         nr.checks.LAWS[law](cls())
-    del nr.core.base.REGISTRY["mine"]
+    del nr.learners.base.REGISTRY["mine"]

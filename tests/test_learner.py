@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.core.features import Names
-from noregret.core.hashing import hash_name, murmur3
-from noregret.core.params import same_value
+from noregret.algorithm.params import same_value
+from noregret.inputs.features import Names
+from noregret.inputs.hashing import hash_name, murmur3
 
 
 def stream(K=2, n=80, d=5, seed=0):
@@ -305,7 +305,7 @@ def test_weight_one_changes_nothing_and_weight_zero_is_no_example(name):
     m = nr.learner(name)
     X, y = nr.checks.stream(m, n=60, K=3)
     c = (np.arange(60) % 3 > 0).astype(float)
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         a, b = (m.clone().partial_fit(X[c > 0], y[c > 0], sample_weight=w) for w in (None, np.ones(int(c.sum()))))
         d = m.clone().partial_fit(X, y, sample_weight=c)
     for other in (b, d):
@@ -559,7 +559,7 @@ OTHERWISE |= {name for name in nr.algorithms() if nr.learner(name).by_kernel}
 @pytest.mark.parametrize("K", [2, 3])
 def test_scores_are_linear_in_coef_and_intercept(name, K):
     X, y = stream(K)
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = nr.learner(name).partial_fit(X, y)
         f = m.decision_function(X)
     g = X @ m.coef_.T + m.intercept_

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from traces import P_TARGETS, P
 
 import noregret as nr
-from noregret.core import engine
+from noregret.engine import compiling
 from noregret.families import least_squares
 
 # ---- RLS: traces -------------------------------------------------------------------------------------------------------
@@ -489,7 +489,7 @@ def test_points_one_by_one_or_at_once_or_interpreted():
         single.add(x[i], y[i])
     single = pickle.loads(pickle.dumps(single)).partial_fit(x[40:], y[40:])
     np.testing.assert_array_equal(whole.costs_, single.costs_)
-    with engine.interpreted():
+    with compiling.interpreted():
         plain = nr.SegmentedLeastSquares(8.0).fit(x, y)
     np.testing.assert_allclose(whole.costs_, plain.costs_, rtol=1e-12)
     assert repr(plain) == "SegmentedLeastSquares(penalty=8, degree=1)"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.core.engine import interpreted
-from noregret.core.merging import Terms
+from noregret.engine.compiling import interpreted
+from noregret.learners.merging import Terms
 
 
 @pytest.fixture(autouse=True)

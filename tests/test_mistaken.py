@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import noregret as nr
 from noregret.cli import main
 from noregret.cli.learners import from_spec
-from noregret.core import engine
+from noregret.engine import compiling
 from noregret.registry import by_name
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -18,7 +18,7 @@ y = np.where(X @ [1.0, -2.0, 0.5] > 0, "yes", "no")
 
 @pytest.fixture(autouse=True)
 def interpret():
-    with engine.interpreted():
+    with compiling.interpreted():
         yield
 
 

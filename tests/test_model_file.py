@@ -16,9 +16,9 @@ from safetensors import safe_open
 from safetensors.numpy import save as serialize
 
 import noregret as nr
-from noregret.core.base import REGISTRY
-from noregret.core.json_values import decode, encode, known_parts
-from noregret.core.model_file import FORMAT, ModelFileError, checksum, load
+from noregret.files.json_values import decode, encode, known_parts
+from noregret.files.model_file import FORMAT, ModelFileError, checksum, load
+from noregret.learners.base import REGISTRY
 from noregret.parts import losses, projections, proximal
 
 LEARNERS = ["PA1", "Perceptron", "AveragedPerceptron", "VotedPerceptron", "PA1Regressor"]

@@ -11,8 +11,8 @@ from scipy.sparse import csr_matrix
 
 import noregret as nr
 from noregret.cli import main, warm
-from noregret.core.engine import interpreted
-from noregret.core.model_file import read, store
+from noregret.engine.compiling import interpreted
+from noregret.files.model_file import read, store
 
 VARIANTS = ("individual", "all", "both")
 KINDS = (nr.MultiTask, nr.MultiTaskRegressor)

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noregret as nr
-from noregret.core.batch import BadRow, Batch, Reader
-from noregret.core.inputs import joined, rows
-from noregret.core.labels import Coded
 from noregret.evaluation.runs.passes import together
+from noregret.inputs.batch import BadRow, Batch, Reader
+from noregret.inputs.checking import joined, rows
+from noregret.inputs.labels import Coded
 from noregret.streams import formats
 from noregret.streams.formats import Format
 from noregret.streams.source import Held

@@ -15,9 +15,10 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 import noregret as nr
-from noregret.core import engine, inputs
-from noregret.core.elementary import FAR, sine_cosine
+from noregret.engine import compiling
+from noregret.engine.elementary import FAR, sine_cosine
 from noregret.evaluation.measures.features_in_use import naming
+from noregret.inputs import checking
 from noregret.transforms import draws, front
 from noregret.transforms.draws import philox
 from noregret.transforms.feature_map import diameter, entries, hoeffding
@@ -33,7 +34,7 @@ OMEGA = np.array([[1, 0], [0, 1], [1, -1]], float)  # of the test vector, a row 
 @pytest.fixture(autouse=True)
 def _plainly(request):
     """Interpret, unless a test is about compiled code."""
-    with contextlib.nullcontext() if hasattr(request.function, "compiled") else engine.interpreted():
+    with contextlib.nullcontext() if hasattr(request.function, "compiled") else compiling.interpreted():
         yield
 
 
@@ -195,7 +196,7 @@ def test_the_error_falls_with_the_root_of_the_number_of_features():
 def test_orthogonal_weights_are_orthogonal_and_as_long_as_normal_vectors():
     m = nr.RandomFourier(D=10, kernel=nr.RBF(0.5), orthogonal=True, seed=4)
     X = np.random.default_rng(0).normal(size=(5, 4))
-    m.rows(inputs.rows(X, "float64"), True)
+    m.rows(checking.rows(X, "float64"), True)
     w = m.state()["omega"]
     assert w.shape == (4, 10)
     for a in (0, 4, 8):
@@ -211,7 +212,7 @@ def test_orthogonal_weights_point_everywhere():
     signs = set()
     for seed in range(20):
         m = nr.RandomFourier(D=2, orthogonal=True, seed=seed)
-        m.rows(inputs.rows(np.eye(2), "float64"), True)
+        m.rows(checking.rows(np.eye(2), "float64"), True)
         signs.add(tuple(np.sign(m.state()["omega"][0])))
     assert len(signs) == 4
 
@@ -315,7 +316,7 @@ def test_nystroem_features_are_what_the_transcription_says(d, share):
     ]
     for kernel, k in kernels:
         m = nr.Nystroem(B=8, kernel=kernel, tol=0.1)
-        z = m.rows(inputs.rows(X if share == 1.0 else csr_matrix(X), "float64"), True).arrays[0]
+        z = m.rows(checking.rows(X if share == 1.0 else csr_matrix(X), "float64"), True).arrays[0]
         chosen = []
         for x, found in zip(X, z):
             for more in (False, True):
@@ -425,7 +426,7 @@ def test_compiled_is_interpreted(tmp_path):
     X, y = sample(60, 5)
     for name in COMPILED:
         p = learned(maps()[name], X, y)
-        with engine.interpreted():
+        with compiling.interpreted():
             q = learned(maps()[name], X, y)
             scores = q.decision_function(X)
         assert p.decision_function(X) == pytest.approx(scores, rel=1e-12, abs=1e-12)
@@ -470,7 +471,7 @@ def test_large_batches_are_mapped_in_pieces(name, monkeypatch):
     want, epochs = learned(m, X, y), nr.pipeline(m.fresh(), learner.clone()).fit(X, y)
     scores = nr.pipeline(m.fresh(), nr.PA1(classes=[-1, 1])).learn_many(X, y)
     monkeypatch.setattr(front, "ROOM", 6 * m.stored)
-    assert len(want.front.pieces(inputs.rows(X, "float64"))) == 7
+    assert len(want.front.pieces(checking.rows(X, "float64"))) == 7
     p = learned(m, X, y)
     assert same(state_of(want), state_of(p))
     assert np.array_equal(p.decision_function(X), want.decision_function(X))
@@ -645,15 +646,17 @@ def test_the_error_is_that_of_all_pairs():
         assert found.max == pytest.approx(max(errors))
         assert found.mean == pytest.approx(np.mean(errors), rel=0.05)
     p = nr.pipeline(nr.Scale(), m, nr.PA1()).partial_fit(X, [0, 1, 0, 1, 0])
-    assert p.approximation_error(X, pairs=100) == m.approximation_error(p.front.scaled(inputs.rows(X, "float64"), False), pairs=100)
+    assert p.approximation_error(X, pairs=100) == m.approximation_error(
+        p.front.scaled(checking.rows(X, "float64"), False), pairs=100
+    )
 
 
 def test_the_diameter_is_that_of_a_box():
     X, _ = sample(12, 5)
     X[:, 1] = 3.0
     want = np.linalg.norm(X.max(0) - X.min(0))
-    assert diameter(inputs.rows(X, "float64")) == pytest.approx(want)
-    assert diameter(inputs.rows(csr_matrix(X), "float64")) == pytest.approx(want)
+    assert diameter(checking.rows(X, "float64")) == pytest.approx(want)
+    assert diameter(checking.rows(csr_matrix(X), "float64")) == pytest.approx(want)
 
 
 @pytest.mark.parametrize("name", ["nystroem", "nystroem, polynomial", "nystroem, eigenvectors"])
@@ -781,7 +784,7 @@ def test_settings_of_numpy_are_kept_as_given_and_saved(tmp_path):
 def test_entries_of_cut_rows_are_theirs_alone():
     X, _ = sample()
     for Z in (X, csr_matrix(X)):
-        rows = inputs.rows(Z, "float64")
+        rows = checking.rows(Z, "float64")
         starts, indices, data, repeated = entries(rows.cut(10, 20))
         assert len(data) == starts[-1] == (40 if repeated else np.count_nonzero(X[10:20]))
         assert starts[0] == 0

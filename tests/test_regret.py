@@ -9,9 +9,11 @@ from conftest import learners
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.core import bounds, engine, inputs
+from noregret.algorithm import bounds
+from noregret.engine import compiling
 from noregret.evaluation.comparator.regret import Want, default_radius, hindsight, loss_of, radius_of, regret_of, want_of
 from noregret.evaluation.comparator.row_sample import Sample
+from noregret.inputs import checking
 
 P = np.array([[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1], [0, 1, 0.5]], float)
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
@@ -30,7 +32,7 @@ BOUNDED = {
 
 
 def passes_of(X, y, c=None, size=37):
-    rows = inputs.rows(X, "float64")
+    rows = checking.rows(X, "float64")
 
     def passes():
         for a in range(0, rows.n, size):
@@ -217,10 +219,10 @@ def test_running_figures():
     running = bounds.Running(U, bias=True)
     c = np.ones(90)
     c[::2] = 0.0
-    running.add(inputs.rows(csr_matrix(X), "float64"), y, c)
+    running.add(checking.rows(csr_matrix(X), "float64"), y, c)
     assert running.figures() == pytest.approx(bounds.compare(Z[1::2], y[1::2], U))
     assert not running.weighted
-    running.add(inputs.rows(X, "float64"), y, np.full(90, 2.0))
+    running.add(checking.rows(X, "float64"), y, np.full(90, 2.0))
     assert running.weighted
 
 
@@ -327,7 +329,7 @@ def test_the_l1_ball(learner):
     expected = {"eg_pm": 3.0, "ogd": 2.0, "eg_pm_regressor": 4.0}.get(learner.name, 20.0 / math.sqrt((peaks**2).mean()))
     assert h.best.radius == pytest.approx(expected)
     assert np.abs(h.best.u).sum() <= expected * (1 + 1e-9)
-    with engine.interpreted():
+    with compiling.interpreted():
         r = regret_of(learner, h, *follow(learner, X, y, [20, 300]))
     assert r["norm"] == "l1"
     assert r["bound"] is not None

@@ -8,12 +8,12 @@ from click.testing import CliRunner
 
 import noregret as nr
 from noregret.cli import main
-from noregret.core import engine
+from noregret.engine import compiling
 from noregret.evaluation.report.summary import swept
 from noregret.evaluation.runs import run as run_module
 from noregret.spec import parse_list
+from noregret.spelling import made, map_of, spelled, titled
 from noregret.training.answering import answer
-from noregret.transforms.spelling import made, map_of, spelled, titled
 
 OWN = {
     "scale": lambda: [nr.Scale()],
@@ -30,7 +30,7 @@ TIMES = ("seconds", "examples_per_second")
 
 @pytest.fixture(autouse=True)
 def interpreted():
-    with engine.interpreted():
+    with compiling.interpreted():
         yield
 
 

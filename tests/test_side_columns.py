@@ -6,9 +6,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.core import inputs
-from noregret.core.batch import Batch
 from noregret.evaluation.runs.passes import held
+from noregret.inputs import checking
+from noregret.inputs.batch import Batch
 from noregret.streams.writers import convert
 from noregret.training.answering import answer
 from noregret.transforms.scale import Scale
@@ -18,7 +18,7 @@ RANKED = "1 qid:7 1:1\n0 qid:7 2:1\n1 3:1\n2 qid:9 1:0.5\n"
 
 def rows(n=6, sparse=False):
     X = np.arange(2.0 * n).reshape(n, 2)
-    return inputs.rows(csr_matrix(X) if sparse else X, "float64")
+    return checking.rows(csr_matrix(X) if sparse else X, "float64")
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_side_columns_are_cut_taken_and_joined_with_their_rows(sparse):
     assert whole.column("weight") is None
     assert "".join(whole.cut(1, 4).columns["id"]) == "bcd"
     assert "".join(whole.take(np.array([5, 0])).columns["id"]) == "fa"
-    again = inputs.joined([whole.cut(0, 2), whole.cut(2, 6)])
+    again = checking.joined([whole.cut(0, 2), whole.cut(2, 6)])
     assert again.n == 6
     for a, b in zip(again.arrays, whole.arrays):
         assert (a == b).all()
@@ -46,7 +46,7 @@ def test_side_columns_are_cut_taken_and_joined_with_their_rows(sparse):
 
 def test_a_column_that_some_rows_lack_is_filled_or_left_out():
     a, b = rows().cut(0, 2), rows().cut(2, 5)
-    joined = inputs.joined([a, b.beside(weight=np.full(3, 2.0), bundle=np.full(3, 4), id=np.arange(3))])
+    joined = checking.joined([a, b.beside(weight=np.full(3, 2.0), bundle=np.full(3, 4), id=np.arange(3))])
     assert joined.columns["weight"].tolist() == [1.0, 1.0, 2.0, 2.0, 2.0]
     assert joined.columns["bundle"].tolist() == [-1, -1, 4, 4, 4]
     assert joined.column("id") is None

@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
 import noregret as nr
-from noregret.core import engine
+from noregret.engine import compiling
 from noregret.registry import algorithms, load_all
 
 WEIGHTS = "a sample weight scales a step, which is not the same as seeing the row twice"  # nor is it for SGD and Perceptron
@@ -37,7 +37,7 @@ def check(estimator):
     """Run all checks; nothing fails but what is expected to, nothing is skipped but what must be."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r".*does not inherit from `sklearn.base.BaseEstimator`", UserWarning)
-        if engine.interpreting():
+        if compiling.interpreting():
             warnings.simplefilter("ignore", RuntimeWarning)  # the interpreter warns where C arithmetic does not
         results = check_estimator(estimator, expected_failed_checks=EXPECTED, on_skip=None, on_fail=None)
     found = {status: [r for r in results if r["status"] == status] for status in ("passed", "failed", "xfail", "skipped")}
@@ -60,7 +60,7 @@ def quick(name):
 # The checks are about the interface: interpreted they are the same, and save the minutes it takes to compile 16 kernels for each.
 @pytest.mark.parametrize("name", algorithms())
 def test_checks(name):
-    with engine.interpreted():
+    with compiling.interpreted():
         check(quick(name))
 
 
@@ -83,7 +83,7 @@ def test_checks(name):
     ids=repr,
 )
 def test_checks_of_other_configurations(estimator):
-    with engine.interpreted():
+    with compiling.interpreted():
         check(estimator)
 
 
@@ -297,7 +297,7 @@ def test_rows_of_weight_zero_are_not_there():
     for name in algorithms():
         learner = quick(name)
         given = MinMaxScaler().fit_transform(X[:, :4] if learner.by_kernel else X)
-        with engine.interpreted():  # kernels with weights for all of them would take a minute to compile
+        with compiling.interpreted():  # kernels with weights for all of them would take a minute to compile
             some = clone(learner).fit(given, y, sample_weight=keep.astype(float))
             without = clone(learner).fit(given[keep], y[keep])
             assert (some.predict(given) == without.predict(given)).all(), name

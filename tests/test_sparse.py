@@ -9,11 +9,11 @@ from scipy.sparse import csr_matrix
 from traces_sparse import MULTITASK, PARTIAL, TASKS, TRACES
 
 import noregret as nr
-from noregret.core import groups, sparse
-from noregret.core.engine import interpreted
-from noregret.core.state import settle
+from noregret.algorithm.state import settle
+from noregret.engine.compiling import interpreted
 from noregret.families import selection
 from noregret.parts.proximal import ElasticNet
+from noregret.spaces import groups, sparse
 
 LAZY = ("fobos", "truncated_gradient", "rounding", "rda", "ftrl", "adagrad_fobos", "adagrad_rda")
 LABEL_LOSSES = ("hinge", "squared_hinge", "log", "exponential", "perceptron", "square")
@@ -520,7 +520,7 @@ def test_files_take_the_space_of_what_is_not_new(tmp_path):
 def test_places_in_a_file_are_checked(tmp_path):
     from safetensors.numpy import load_file
 
-    from noregret.core.model_file import read, store
+    from noregret.files.model_file import read, store
 
     X, y = np.zeros((4, 2000)), [0, 1, 0, 1]
     X[:, [5, 7, 9]] = np.random.default_rng(0).standard_normal((4, 3))
@@ -593,7 +593,7 @@ def test_sparse_coefficients(tmp_path):
 
 
 def test_compact_only_predicts(tmp_path):
-    from noregret.core.model_file import read, store
+    from noregret.files.model_file import read, store
 
     X, y, _ = data(2, 17)
     m = learned(nr.RDA(), X, y)
@@ -717,7 +717,7 @@ def command(*args):
 
     from noregret.cli import main
 
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         return CliRunner().invoke(main, list(args))
 
 
@@ -730,7 +730,7 @@ def test_a_grid_of_penalties_draws_error_against_size(tmp_path):
     assert "nonzeros" in done.output
     assert "frontier-chart" in page.read_text()
     assert "Error and size of rda" in plot.read_text() or plot.stat().st_size > 5000
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         found = nr.sweep(RELEVANT, "rda", lambda_=[1e-4, 1e-2, 0.05, 0.5], regret=False).learners
     points = summary.frontier(found)
     assert [n for n, _, _ in points] == sorted(n for n, _, _ in points)
@@ -741,7 +741,7 @@ def test_a_grid_of_penalties_draws_error_against_size(tmp_path):
 
 
 def test_features_in_use_are_told():
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         m = nr.RDA(lambda_=0.01)
         found = nr.evaluate(RELEVANT, m, features=3, regret=False).learners[0]["features"]
         assert found["count"] == np.count_nonzero(m.coef_) < 20

@@ -13,8 +13,8 @@ import pyarrow.parquet
 import pytest
 
 import noregret as nr
-from noregret.core.batch import BadRow
-from noregret.core.labels import Coded
+from noregret.inputs.batch import BadRow
+from noregret.inputs.labels import Coded
 from noregret.streams.arff import ArffReader
 from noregret.streams.delimited import CsvReader
 from noregret.streams.tables import JsonReader, ParquetReader

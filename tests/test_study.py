@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 from scipy.stats import ttest_rel
 
 import noregret as nr
-from noregret.core import engine
+from noregret.engine import compiling
 from noregret.evaluation.measures.drift import detector
 from noregret.evaluation.runs.run import Run, Settings
 from noregret.evaluation.runs.study import compare, evaluate, made, sweep, titled
@@ -73,7 +73,7 @@ def test_losses_are_those_of_the_scores_before_each_update():
 
 
 def test_rows_of_weight_zero_are_no_examples():
-    from noregret.core.batch import Batch, Reader
+    from noregret.inputs.batch import Batch, Reader
 
     X, y = data(100)
     c = np.where(np.arange(100) % 3 == 0, 0.0, 2.0)
@@ -82,7 +82,7 @@ def test_rows_of_weight_zero_are_no_examples():
         kind = name = "weighted"
 
         def batches(self, position=None):
-            yield Batch(nr.core.inputs.rows(X, "float64"), y, {}).beside(weight=c)
+            yield Batch(nr.inputs.checking.rows(X, "float64"), y, {}).beside(weight=c)
 
     found = evaluate(Weighted(), "pa1").learners[0]
     m = nr.PA1().partial_fit(X, y, sample_weight=c)
@@ -292,7 +292,7 @@ def test_regret_is_in_the_report_and_under_its_bound():
 
 
 def test_regret_against_an_l1_ball():
-    with engine.interpreted():
+    with compiling.interpreted():
         report = compare(URL, ["pa1", "ogd:projection=l1,radius=2"], regret_norm="l1", limit=300)
         found = {m["model"]: m["regret"] for m in report.learners}
         assert found["ogd"]["radius"] == 2

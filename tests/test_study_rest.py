@@ -314,7 +314,7 @@ NOISY = "synthetic:linear?n=400&d=6&seed=2&noise=0.05"
 @pytest.mark.parametrize(("rule", "name"), [("margin", "pa1"), ("second_order", "arow"), ("confidence", "arow")])
 def test_asking_is_that_of_the_sampler(rule, name):
     X, y = rows_of(NOISY)
-    with nr.core.engine.interpreted():
+    with nr.engine.compiling.interpreted():
         found = nr.evaluate((X, y), name, ask=rule, ask_b=0.3, regret=False).learners[0]
         sampler = nr.SelectiveSampler(nr.learner(name), rule=rule, b=0.3)
         said = [sampler.learn_one(x, int(t)) for x, t in zip(X, y, strict=True)]

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix, vstack
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from noregret.core import inputs
+from noregret.inputs import checking
 from noregret.streams import synthetic
 from noregret.streams.synthetic import SOURCES, SyntheticReader, from_url
 
@@ -64,11 +64,11 @@ def test_the_same_from_any_row(name):
 def test_rows_are_as_the_learners_take_them(name):
     batch = next(SyntheticReader(name, n=math.inf).batches())
     if batch.data.layout == "dense":
-        assert inputs.rows(batch.data.arrays[0], "float64").n == batch.data.n
+        assert checking.rows(batch.data.arrays[0], "float64").n == batch.data.n
         assert batch.data.width == batch.data.arrays[0].shape[1]
     else:
         indptr, indices, data = batch.data.arrays
-        assert inputs.scan_sparse(indptr, indices, data, batch.data.width) == 0
+        assert checking.scan_sparse(indptr, indices, data, batch.data.width) == 0
         assert indices.dtype == np.uint32
     labels = sorted(set(batch.y.tolist())) if SOURCES[name].task == "classification" else None
     assert labels in (None, [-1, 1], [0, 1, 2])

@@ -21,9 +21,9 @@ from scipy.io import arff as scipy_arff
 from scipy.sparse import csr_matrix, save_npz
 from scipy.sparse import random as random_sparse
 
-from noregret.core import engine
-from noregret.core.batch import BadRow
-from noregret.core.labels import Coded
+from noregret.engine import compiling
+from noregret.inputs.batch import BadRow
+from noregret.inputs.labels import Coded
 from noregret.streams.arff import ArffReader
 from noregret.streams.arrays import ArraysReader, in_memory
 from noregret.streams.delimited import CsvReader
@@ -223,7 +223,7 @@ def test_records_are_found_as_pythons_csv_finds_them():
     parts = [text.encode()[a:b].decode() for a, b in itertools.pairwise(starts)]
     assert "".join(parts) == text
     assert [len(next(csv.reader(io.StringIO(parts[k])))) for k in (0, 2)] == [3, 3]
-    with engine.interpreted():
+    with compiling.interpreted():
         again = scanned(text.encode(), ",", '"', True)
     assert np.array_equal(again[0], starts)
     assert np.array_equal(again[1], fields)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.core.learner import Learner
-from noregret.core.task import TASKS, Task
+from noregret.learners.learner import Learner
+from noregret.learners.task import TASKS, Task
 from noregret.registry import algorithm
 from noregret.tasks.loops import ONE_SCORE
 
@@ -52,7 +52,7 @@ def ranker():
 
     yield make
     for name in made:
-        del nr.core.base.REGISTRY[name]
+        del nr.learners.base.REGISTRY[name]
 
 
 def queries(n, d=5, seed=0):

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noregret.core import engine
-from noregret.core.batch import BadRow
-from noregret.core.hashing import murmur3
+from noregret.engine import compiling
+from noregret.inputs.batch import BadRow
+from noregret.inputs.hashing import murmur3
 from noregret.streams import source
 from noregret.streams.lines import REQUIRED, SLACK, Block, padded
 from noregret.streams.svmlight import Room as SvmRoom
@@ -278,7 +278,7 @@ def test_interpreted_as_compiled():
     svm = MESSY.encode()[3:400] + b"\nx\n1 1:0.12345678901234567"
     for reader, room, text in ((SvmlightReader, SvmRoom, svm), (VwReader, VwRoom, MESSY_VW.encode()[3:3000])):
         got = parsed(reader(HERE, on_bad="skip"), room, text)
-        with engine.interpreted():
+        with compiling.interpreted():
             other = parsed(reader(HERE, on_bad="skip"), room, text)
         assert (got.faults, got.bad, got.lines) == (other.faults, other.bad, other.lines)
         for a, b in zip((got.y, *got.data.arrays), (other.y, *other.data.arrays)):

@@ -22,11 +22,13 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler, normalize
 
 import noregret as nr
-from noregret.core import engine, inputs
-from noregret.core.batch import Batch
-from noregret.core.hashing import hash_name
-from noregret.core.labels import Coded
-from noregret.transforms import maps, spelling
+from noregret import spelling
+from noregret.engine import compiling
+from noregret.inputs import checking
+from noregret.inputs.batch import Batch
+from noregret.inputs.hashing import hash_name
+from noregret.inputs.labels import Coded
+from noregret.transforms import maps
 from noregret.transforms.front import Front
 from noregret.transforms.pipeline import Category, Cross, Hash, Pipeline, Text, pipeline
 from noregret.transforms.scale import Normalize, Scale
@@ -163,7 +165,7 @@ def same(a, b):
 
 def joined(parts):
     indptr = np.concatenate([[0], *(np.diff(p.arrays[0]) for p in parts)]).cumsum()
-    return inputs.Rows("csr", (indptr, *(np.concatenate([p.arrays[k] for p in parts]) for k in (1, 2))), 0, 0)
+    return checking.Rows("csr", (indptr, *(np.concatenate([p.arrays[k] for p in parts]) for k in (1, 2))), 0, 0)
 
 
 def fronts():
@@ -268,7 +270,7 @@ def test_interpreted_is_compiled():
     examples = random_examples(12, 5)
     front = next(fronts())
     compiled = front.fresh().rows(examples, True)
-    with engine.interpreted():
+    with compiling.interpreted():
         assert same(front.fresh().rows(examples, True), compiled)
 
 
@@ -410,20 +412,20 @@ def test_scale_is_the_standard_scaler_of_what_came_so_far():
     X = np.random.default_rng(0).normal(3, 2, (40, 5))
     X[:, 2] = 7.0
     scale = Scale()
-    got = scale.rows(inputs.rows(X, "float64"), True).arrays[0]
+    got = scale.rows(checking.rows(X, "float64"), True).arrays[0]
     assert not got[0].any(), "one value has no spread"
     for i in range(1, 40):
         want = StandardScaler().fit(X[: i + 1]).transform(X[i : i + 1])[0]
         want[2] = 0.0
         assert got[i] == pytest.approx(want, abs=1e-12)
-    kept = scale.rows(inputs.rows(X, "float64"), False).arrays[0]
+    kept = scale.rows(checking.rows(X, "float64"), False).arrays[0]
     assert kept[:, [0, 1, 3, 4]] == pytest.approx(StandardScaler().fit_transform(X)[:, [0, 1, 3, 4]], abs=1e-12)
 
 
 def test_sparse_rows_are_scaled_by_their_stored_entries():
     X = random_sparse(60, 20, 0.3, "csr", rng=np.random.default_rng(1))
     X.data = np.random.default_rng(2).normal(5, 3, X.nnz)
-    rows = inputs.rows(X, "float64")
+    rows = checking.rows(X, "float64")
     scale = Scale()
     scale.rows(rows, True)
     out = scale.rows(rows, False)
@@ -439,7 +441,7 @@ def test_sparse_rows_are_scaled_by_their_stored_entries():
 
 def test_sparse_features_that_hardly_vary_do_not_blow_up():
     X = csr_matrix(np.c_[1.0 + 1e-9 * np.arange(50.0), np.ones(50), -1e-9 * (np.arange(50.0) + 1)])
-    out = Scale().rows(inputs.rows(X, "float64"), True)
+    out = Scale().rows(checking.rows(X, "float64"), True)
     assert np.abs(out.arrays[2]).max() < 2.0
     assert out.arrays[2][out.arrays[1] == 1].tolist() == [1.0] * 50
 
@@ -464,7 +466,7 @@ def test_normalize_is_that_of_scikit_learn(norm):
     X = random_sparse(30, 10, 0.3, "csr", rng=np.random.default_rng(1))
     X.data -= 0.5
     for Z in (X, X.toarray(), X.toarray() * 1e-200, X.toarray() * 1e200):
-        rows = inputs.rows(Z, "float64")
+        rows = checking.rows(Z, "float64")
         got = Normalize(norm).rows(rows, True).arrays[-1]
         want = normalize(Z * (1 if abs(Z).max() < 1 and abs(Z).max() > 1e-100 else 1 / abs(Z).max()), norm)
         assert got == pytest.approx(want.data if rows.layout == "csr" else want, abs=1e-14)
@@ -474,19 +476,19 @@ def test_normalize_is_that_of_scikit_learn(norm):
 def test_merged_statistics_are_those_of_all_rows():
     X = np.random.default_rng(0).normal(3, 2, (50, 4))
     whole, a, b = Scale(), Scale(), Scale()
-    whole.rows(inputs.rows(X, "float64"), True)
-    a.rows(inputs.rows(X[:13], "float64"), True)
-    b.rows(inputs.rows(X[13:], "float64"), True)
+    whole.rows(checking.rows(X, "float64"), True)
+    a.rows(checking.rows(X[:13], "float64"), True)
+    b.rows(checking.rows(X[13:], "float64"), True)
     a.merge(b)
     assert a._stats == pytest.approx(whole._stats, rel=1e-13)
 
 
 def test_what_overflows_is_refused_and_forgotten():
     front = Front(None, [Scale()])
-    front.rows(inputs.rows(np.eye(2), "float64"), True)
+    front.rows(checking.rows(np.eye(2), "float64"), True)
     before = front.tensors()
     with pytest.raises(ValueError, match="overflows"):
-        front.rows(inputs.rows(np.array([[1e308, 0.0], [-1e308, 0.0], [1e308, 1.0]]), "float64"), True)
+        front.rows(checking.rows(np.array([[1e308, 0.0], [-1e308, 0.0], [1e308, 1.0]]), "float64"), True)
     assert all(np.array_equal(v, before[k]) for k, v in front.tensors().items())
 
 
@@ -765,7 +767,7 @@ def test_rows_of_another_width_are_refused_before_they_are_scored():
     with pytest.raises(ValueError, match="X has 5 features"):
         p.predict_one(np.ones(5))
     with pytest.raises(ValueError, match="X has 1000001 features"):
-        p.learner.score_rows(inputs.rows(wide, "float64"))
+        p.learner.score_rows(checking.rows(wide, "float64"))
 
 
 def test_a_front_that_does_not_fit_its_learner_is_no_model(tmp_path):

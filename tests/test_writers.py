@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from scipy.sparse import csr_matrix, random_array
 
 from noregret.cli import main
-from noregret.core.labels import Coded
+from noregret.inputs.labels import Coded
 from noregret.streams import writers
 from noregret.streams.stream import stream
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import noregret as nr
-from noregret.core.expansion import maintain, remove
+from noregret.spaces.expansion import maintain, remove
 
 
 class Trace(NamedTuple):
@@ -32,7 +32,7 @@ class Scripted(NamedTuple):
 
     def memo(self):
         """Remember how often."""
-        return Script(nr.core.state.AGE)
+        return Script(nr.algorithm.state.AGE)
 
 
 class Script(NamedTuple):

@@ -16,26 +16,26 @@ import sys
 from typing import Any
 
 from . import families
-
-__version__ = "0.1.0.dev0"
+from .version import __version__ as __version__
 
 # Public names by module, imported when first used: `import noregret` loads neither numba nor scikit-learn.
 _NAMES = {
     **{f"families.{module}": names for module, names in families.NAMES.items()},
-    "core.base": "NotLearnedError",
-    "core.learner": "Learner",
-    "core.model_file": "ModelFileError from_bytes load",
+    "learners.base": "NotLearnedError",
+    "learners.learner": "Learner",
+    "files.model_file": "ModelFileError from_bytes load",
     "evaluation.comparator.batch_model": "batch",
     "evaluation.report.report": "Report",
     "evaluation.runs.study": "compare evaluate sweep",
     "training.job": "train",
+    "pools.hedge": "Auto Hedge",
     "parts.budgets": "Merge ProjectRemoved Projection RemoveOldest RemoveRandom RemoveRedundant RemoveSmallest Replace "
     "ReplaceNearest Shrink Stop",
     "parts.kernels": "Cauchy Laplacian Linear Polynomial RBF Sigmoid",
     "parts.projections": "HalfSpace",
     "parts.structures": "StringSubsequence SubsetTree",
     "registry": "algorithms learner",
-    "core.batch": "BadRow",
+    "inputs.batch": "BadRow",
     "streams.stream": "Stream stream",
     "tasks.classification": "Classifier",
     "tasks.compact": "Compact",

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from .core import bounds, engine
-from .core.features import Columns
-from .core.hashing import hash_name
-from .core.learner import Learner
-from .core.model_file import load
+from .algorithm import bounds
+from .engine import compiling
+from .files.model_file import load
+from .inputs.features import Columns
+from .inputs.hashing import hash_name
+from .learners.learner import Learner
 from .parts.losses import value
 
 Data = tuple[np.ndarray, np.ndarray]
@@ -114,7 +115,7 @@ def interpreted(learner: Learner, X: Any = None, y: Any = None) -> None:
     X, y = stream(learner, n=120, K=3) if X is None else (X, y)
     for n in (len(y) // 8, len(y)):  # two classes, then more
         compiled = _learn(learner, X[:n], y[:n])
-        with engine.interpreted():
+        with compiling.interpreted():
             plain = _learn(learner, X[:n], y[:n])
             g = _answers(plain, X)
         _close(_answers(compiled, X), g, "interpreted law", f"{n} rows", _rounding(compiled))

@@ -7,18 +7,19 @@ import pkgutil
 import re
 from typing import Any
 
-from . import families
-from .core.algorithm import Algorithm
-from .core.base import APART, REGISTRY, Base
-from .core.json_values import ModelFileError
-from .core.task import TASKS
+from . import families, pools
+from .algorithm.algorithm import Algorithm
+from .files.json_values import ModelFileError
+from .learners.base import APART, REGISTRY, Base
+from .learners.task import TASKS
 from .text import meant
 
 
 def load_all() -> dict[str, type[Base]]:
-    """Import every family; return the learners by registry name."""
-    for module in pkgutil.iter_modules(families.__path__):
-        importlib.import_module(f"{families.__name__}.{module.name}")
+    """Import every family and pool; return the learners by registry name."""
+    for room in (families, pools):
+        for module in pkgutil.iter_modules(room.__path__):
+            importlib.import_module(f"{room.__name__}.{module.name}")
     return REGISTRY
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .core.learner import Learner
+from .learners.learner import Learner
 from .tasks.classification import Classifier
 from .tasks.regression import Regressor
 

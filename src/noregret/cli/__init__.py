@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from .. import __version__
-from ..core.drafts import DRAFT
+from ..files.drafts import DRAFT
+from ..version import __version__
 
 COMMANDS = ("evaluate", "compare", "sweep", "train", "predict", "inspect", "convert", "algorithms", "cite", "new", "warm")
 COMPLETION = """\b

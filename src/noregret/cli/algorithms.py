@@ -57,7 +57,8 @@ def learners(task: str | None = None) -> list[dict[str, Any]]:
     """Return what the learners of a task, or all, say about themselves: by task, then by name."""
     from ..registry import by_name
 
-    found = sorted(by_name().values(), key=lambda cls: (TASKS.index(cls.task), cls.name))
+    order = {task: k for k, task in enumerate(TASKS)}  # tasks of plugins come last
+    found = sorted(by_name().values(), key=lambda cls: (order.get(cls.task, len(order)), cls.name))
     return [
         {
             "name": cls.name,

@@ -36,7 +36,7 @@ def command(file: str, top: int, everything: bool, as_json: bool) -> None:
 
     Of a model with a kernel: its support vectors, and those with the largest coefficients.
     """
-    from ..core.model_file import load
+    from ..files.model_file import load
 
     found = facts(load(file), file, top)
     if as_json:
@@ -50,7 +50,7 @@ def command(file: str, top: int, everything: bool, as_json: bool) -> None:
 # ---- what is known ---------------------------------------------------------------------------------------------------
 def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     """Return everything about a model."""
-    from ..core.params import same_value
+    from ..algorithm.params import same_value
     from ..evaluation.runs.run import sizes
     from ..training.by_task import by_task
 

@@ -173,7 +173,7 @@ def from_spec(spec: str, given: Mapping[str, Any] | None = None) -> Any:
 
     `given` are the parameters that have options of their own. All is refused before a source is opened.
     """
-    from ..transforms.spelling import made, validated
+    from ..spelling import made, validated
 
     class_of(spec)
     try:
@@ -214,7 +214,7 @@ def written(name: str) -> str:
 
 def type_of(name: str, default: Any, hint: Any) -> Any:
     """Return how the value of a parameter is read."""
-    from ..core.params import Choice, Range
+    from ..algorithm.params import Choice, Range
 
     marks = getattr(hint, "__metadata__", ())
     mark = marks[0] if marks else None

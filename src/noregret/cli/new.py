@@ -20,10 +20,7 @@ Test it: python -m pytest test_{name}.py
 from typing import Annotated, NamedTuple
 
 import noregret as nr
-from noregret.core.examples import {words}
-from noregret.core.params import Range
-from noregret.core.state import Weights
-from noregret.core.weights import add, dot, norm2
+from noregret.vocabulary import Range, Weights, add, dot, {words}
 
 
 class Params(NamedTuple):
@@ -103,8 +100,8 @@ def test_by_hand():
     assert m.coef_.ravel().tolist() == pytest.approx({w})
 '''
 TASKS = {
-    "classification": (CLASSIFICATION, "importance, required", "[1, -1, 1]", "[0.0, 0.5, -0.75]", "[0.125, 0.0625]"),
-    "regression": (REGRESSION, "importance", "[1.0, 0.0, 2.0]", "[0.0, 0.5, -0.25]", "[0.375, 0.4375]"),
+    "classification": (CLASSIFICATION, "importance, norm2, required", "[1, -1, 1]", "[0.0, 0.5, -0.75]", "[0.125, 0.0625]"),
+    "regression": (REGRESSION, "importance, norm2", "[1.0, 0.0, 2.0]", "[0.0, 0.5, -0.25]", "[0.375, 0.4375]"),
 }
 TRY = {"classification": "synthetic:linear?n=5000", "regression": "synthetic:linear_regression?n=5000"}
 

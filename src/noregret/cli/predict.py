@@ -58,7 +58,7 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     noregret predict new.svm --model-file spam.nr
     noregret predict new.csv --model-file spam.nr --id key --scores --as csv
     """  # noqa: D301  click reads the mark
-    from ..core.model_file import load
+    from ..files.model_file import load
     from ..streams.stream import stream
     from ..training.answering import answer
     from ..training.opening import options_for
@@ -81,7 +81,7 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
 
 def columns(model: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of the source, with those about columns held against the model's own; only the id may be another."""
-    from ..core.params import same_value
+    from ..algorithm.params import same_value
 
     table = getattr(getattr(model, "front", None), "table", None)
     if table is None:
@@ -165,7 +165,7 @@ def target(path: str) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    from ..core.drafts import drafted
+    from ..files.drafts import drafted
 
     with drafted(path) as draft, open(draft, "x", encoding="utf-8", newline="") as out:
         yield out

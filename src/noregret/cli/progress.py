@@ -179,11 +179,11 @@ def gone(shown: Progress) -> None:
 
 def tell_of_compiling(shown: Progress, ready: threading.Event, what: str) -> None:
     """Say once that kernels are being compiled, when it takes long."""
-    from ..core import engine
+    from ..engine import compiling
 
     while not ready.wait(0.25) and shown.calls == 0:
-        if monotonic() - shown.start >= PATIENCE and engine.compilations() > 0:
+        if monotonic() - shown.start >= PATIENCE and compiling.compilations() > 0:
             click.echo(
-                f"Compiling {what} for this machine, once; later runs find the kernels in {engine.cache_directory()}.", err=True
+                f"Compiling {what} for this machine, once; later runs find the kernels in {compiling.cache_directory()}.", err=True
             )
             return

@@ -116,7 +116,7 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
 
 def check_file(path: Path, resume: bool, overwrite: bool, chosen: Any) -> bool:
     """Return whether there is a model to go on with; refuse to destroy what is no model, or one that is not finished."""
-    from ..core.model_file import ModelFileError, load
+    from ..files.model_file import ModelFileError, load
 
     if not path.exists():
         return False
@@ -141,7 +141,7 @@ def check_file(path: Path, resume: bool, overwrite: bool, chosen: Any) -> bool:
 
 def same_learner(found: Any, chosen: Any, given: Mapping[str, Any], path: str) -> None:
     """Refuse to go on with another learner, or other parameters, than the file has."""
-    from ..core.params import same_value
+    from ..algorithm.params import same_value
 
     if found.name != chosen.name:
         raise click.UsageError(f"{path} holds {found.name}, not {chosen.name}: leave out --model to go on with it")
@@ -153,7 +153,7 @@ def same_learner(found: Any, chosen: Any, given: Mapping[str, Any], path: str) -
 
 def same_steps(found: Any, chosen: Any, path: str) -> None:
     """Refuse to go on behind other maps of rows; those of the options of the source come before them."""
-    from ..transforms.spelling import spelled
+    from ..spelling import spelled
 
     wanted, have = ([spelled(m) for m in model.front.maps] if hasattr(model, "front") else [] for model in (chosen, found))
     if wanted != have[len(have) - len(wanted) :]:

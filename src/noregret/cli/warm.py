@@ -39,14 +39,14 @@ def command(names: tuple[str, ...], quick: bool, jobs: int | None, as_json: bool
     losses, average=True) compiles when it is first met. The cache is in NOREGRET_CACHE, or in noregret/kernels in the user's
     cache directory; it serves one processor type and one version of Python.
     """
-    from ..core import engine
+    from ..engine import compiling
     from ..registry import by_name, unknown
 
     known = by_name()
     for name in names:
         if name not in known and name != READERS:
             raise click.UsageError(unknown(name))
-    if engine.interpreting():
+    if compiling.interpreting():
         raise click.ClickException("NOREGRET_JIT=0 is set: nothing is compiled")
     todo = list(dict.fromkeys(names)) or [READERS, *sorted(known)]
     start = time.perf_counter()
@@ -69,14 +69,14 @@ def command(names: tuple[str, ...], quick: bool, jobs: int | None, as_json: bool
                     "readers": READERS in todo,
                     "seconds": seconds,
                     "processes": jobs,
-                    "cache": str(engine.cache_directory()),
+                    "cache": str(compiling.cache_directory()),
                 },
                 indent=2,
             )
         )
     elif jobs > 1:
         kinds = len(todo) - (READERS in todo)
-        click.echo(f"{kinds} learners in {seconds:.1f} s, {jobs} processes; cache: {engine.cache_directory()}")
+        click.echo(f"{kinds} learners in {seconds:.1f} s, {jobs} processes; cache: {compiling.cache_directory()}")
 
 
 @contextlib.contextmanager
@@ -111,16 +111,16 @@ def share(names: Sequence[str], jobs: int, quick: bool, silent: bool = False) ->
 
 def one(name: str, quick: bool) -> str:
     """Compile the kernels of a learner by using it; return a line that says what was done."""
-    from ..core import engine
+    from ..engine import compiling
 
-    before, start = engine.compilations(), time.perf_counter()
+    before, start = compiling.compilations(), time.perf_counter()
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="no kernel cache")
         try:
             use(name, quick)
         except UserWarning as e:
             raise click.ClickException(str(e)) from None
-    made, seconds = engine.compilations() - before, time.perf_counter() - start
+    made, seconds = compiling.compilations() - before, time.perf_counter() - start
     if made == 0:
         return f"{name:<26} in the cache already"
     return f"{name:<26} {made:>2} kernel{'s' * (made > 1)} compiled in {seconds:.1f} s"

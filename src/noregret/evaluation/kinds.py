@@ -9,7 +9,7 @@ from .measures.figures import ClassFigures, Figures, RealFigures
 from .measures.novelty import NoveltyFigures
 
 if TYPE_CHECKING:
-    from ..core.learner import Learner
+    from ..learners.learner import Learner
 
 Making = Callable[[str, float, int | None, float | None], Figures]
 

@@ -1,4 +1,4 @@
-"""The algorithms, one family a file: Params, State and step, in the words of the core."""
+"""The algorithms, one family a file: Params, State and step, in the words of the vocabulary."""
 
 # Public classes by module; `docs/generate.py` writes this.
 # fmt: off
@@ -8,11 +8,10 @@ NAMES = {
     "against_rest": "IELLIP NAROW SOP",
     "budgeted": "BPANN BPAP BPAS FixedBudget Forgetron LeastRecent Projectron ProjectronPP RBP Stoptron",
     "coin": "Coin CoinRegressor",
-    "confidence": "AROW CW CWVar NHERD SCW1 SCW2",
+    "confidence_weighted": "AROW CW CWVar NHERD SCW1 SCW2",
     "dual_averaging": "AdaGradFOBOS AdaGradFOBOSRegressor AdaGradRDA AdaGradRDARegressor FTRL FTRLRegressor GroupLasso GroupLassoRegressor RDA RDARegressor",
     "duol": "DUOL",
     "gradient": "MirrorDescent MirrorDescentRegressor OGD OGDRegressor",
-    "hedge": "Auto Hedge",
     "kernel_rls": "KernelRLS",
     "large_margin": "ALMA AggressiveROMMA ROMMA",
     "least_squares": "RLS",
@@ -20,10 +19,10 @@ NAMES = {
     "multiplicative": "BalancedWinnow EG EGRegressor EGpm EGpmRegressor Winnow",
     "multitask": "MultiTask MultiTaskRegressor",
     "norma": "NORMA NORMANovelty NORMARegressor",
-    "one_class": "PAUniclass",
     "passive_aggressive": "PA PA1 PA1Regressor PA2 PA2Regressor PARegressor",
     "perceptron": "AveragedPerceptron Perceptron ShiftingPerceptron VotedPerceptron",
     "segmented": "SegmentedLeastSquares",
     "selection": "OFS PETrunc",
     "splitting": "FOBOS FOBOSRegressor Rounding RoundingRegressor TruncatedGradient TruncatedGradientRegressor",
+    "uniclass": "PAUniclass",
 }

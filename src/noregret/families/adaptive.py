@@ -11,12 +11,10 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ..core.elementary import exp, expm1, log, log1p
-from ..core.examples import Biased, Block, Of, Pair, Unit, Weighted, Whole, cell, importance, item, nnz
-from ..core.params import Choice, NonNegative, Positive
-from ..core.state import Number, Slot, Weights
-from ..core.weights import add, dot, null
-from ..core.words import strict, word
+from ..algorithm.params import Choice, NonNegative, Positive
+from ..algorithm.state import Number, Slot, Weights
+from ..engine.elementary import exp, expm1, log, log1p
+from ..engine.words import strict, word
 from ..parts.losses import (
     CLASSIFICATION,
     Absolute,
@@ -31,6 +29,8 @@ from ..parts.losses import (
     softmax_slopes,
     steep,
 )
+from ..spaces.examples import Biased, Block, Of, Pair, Unit, Weighted, Whole, cell, importance, item, nnz
+from ..spaces.weights import add, dot, null
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 from .gradient import is_log

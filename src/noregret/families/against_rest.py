@@ -11,17 +11,17 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ..core.bounds import Bound, Comparison
-from ..core.covariance import absorb, gather, included, inflate, least, margin
-from ..core.elementary import power
-from ..core.examples import Block, Weighted, importance
-from ..core.natural import gaussians
-from ..core.params import Choice, Derived, Fraction, Positive
-from ..core.rounds import Priced, price
-from ..core.state import Covariance, PerClass, Weights
-from ..core.words import word
-from ..tasks.confidence import SecondOrder
-from .confidence import Matrix, State, Storage
+from ..algorithm.bounds import Bound, Comparison
+from ..algorithm.params import Choice, Derived, Fraction, Positive
+from ..algorithm.rounds import Priced, price
+from ..algorithm.state import Covariance, PerClass, Weights
+from ..engine.elementary import power
+from ..engine.words import word
+from ..learners.natural import gaussians
+from ..spaces.covariance import absorb, gather, included, inflate, least, margin
+from ..spaces.examples import Block, Weighted, importance
+from ..tasks.second_order import SecondOrder
+from .confidence_weighted import Matrix, State, Storage
 
 FullOnly = Annotated[Any, Choice({"full": Matrix})]
 Reciprocal = Annotated[float, Derived(lambda given: 1.0 / given["a"])]

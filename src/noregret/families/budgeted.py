@@ -9,13 +9,9 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, NamedTuple
 
-from ..core.examples import Pair, Weighted, importance
-from ..core.expansion import aim
-from ..core.gram import project_row, residual
-from ..core.params import Fixed, NonNegative, Positive, Range, Share
-from ..core.state import Count, Scalable, Weights
-from ..core.weights import add, dot, norm2, null
-from ..core.words import word
+from ..algorithm.params import Fixed, NonNegative, Positive, Range, Share
+from ..algorithm.state import Count, Scalable, Weights
+from ..engine.words import word
 from ..parts.budgets import (
     Projection,
     ProjectRemoved,
@@ -27,6 +23,10 @@ from ..parts.budgets import (
     Shrink,
     Stop,
 )
+from ..spaces.examples import Pair, Weighted, importance
+from ..spaces.expansion import aim
+from ..spaces.gram import project_row, residual
+from ..spaces.weights import add, dot, norm2, null
 from ..tasks.classification import Classifier
 from .passive_aggressive import Capped, Margin
 from .passive_aggressive import step as stay

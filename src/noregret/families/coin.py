@@ -10,11 +10,11 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ..core.examples import Whole, importance
-from ..core.params import Choice, Positive, Switch
-from ..core.state import Number, Slot
-from ..core.weights import null
+from ..algorithm.params import Choice, Positive, Switch
+from ..algorithm.state import Number, Slot
 from ..parts.losses import steep
+from ..spaces.examples import Whole, importance
+from ..spaces.weights import null
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 from .adaptive import LABELS, High, Largest, Low, each, limit, take_in, touch, widen, within

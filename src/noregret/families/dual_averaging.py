@@ -14,14 +14,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core.bounds import Bound, Comparison
-from ..core.examples import importance
-from ..core.groups import Groups, Summed, Tracked, arrange
-from ..core.params import NonNegative, Positive
-from ..core.sparse import Adapted, AdaptedAverages, Averages, Linear, Proximal, Quadratic, Spared, shrink
-from ..core.state import AGE, Own, Slot, made
-from ..core.weights import add, dot, null, spread
+from ..algorithm.bounds import Bound, Comparison
+from ..algorithm.params import NonNegative, Positive
+from ..algorithm.state import AGE, Own, Slot, made
 from ..parts.losses import softmax_slopes, steep
+from ..spaces.examples import importance
+from ..spaces.groups import Groups, Summed, Tracked, arrange
+from ..spaces.sparse import Adapted, AdaptedAverages, Averages, Linear, Proximal, Quadratic, Spared, shrink
+from ..spaces.weights import add, dot, null, spread
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 from ..tasks.thin import Thin

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from typing import Annotated, NamedTuple
 
-from ..core.examples import Pair, Weighted, importance
-from ..core.expansion import bump, earlier
-from ..core.params import Positive, Range
-from ..core.state import Pairs
-from ..core.stores import alone, meet_own
-from ..core.weights import add, dot, norm2
-from ..core.words import strict, word
+from ..algorithm.params import Positive, Range
+from ..algorithm.state import Pairs
+from ..engine.words import strict, word
+from ..spaces.examples import Pair, Weighted, importance
+from ..spaces.expansion import bump, earlier
+from ..spaces.stores import alone, meet_own
+from ..spaces.weights import add, dot, norm2
 from .budgeted import OnBudget
 
 FULL = 1.0 + 1e-12  # vectors left exactly at margin 1 by an earlier step may be auxiliary too

@@ -11,24 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.bounds import Bound, Comparison, regret_constant
-from ..core.examples import Every, importance
-from ..core.params import Exponent, NonNegative, Positive
-from ..core.state import Count, Dual, Scalable
-from ..core.weights import add, dot, null, scale, spread
-from ..core.words import word
-from ..parts.losses import (
-    ClassLoss,
-    Exponential,
-    Log,
-    Square,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-    softmax_slopes,
-    steep,
-)
+from ..algorithm.bounds import Bound, Comparison, regret_constant
+from ..algorithm.params import Exponent, NonNegative, Positive
+from ..algorithm.state import Count, Dual, Scalable
+from ..engine.words import word
+from ..parts.losses import ClassLoss, Exponential, Log, Square, SquaredEpsilonInsensitive, SquaredHinge, softmax_slopes, steep
 from ..parts.projections import Anywhere, Box, L1Ball, L2Ball, Region, Simplex, begin, project
 from ..parts.rates import Constant, InvSqrt, Rate, rate
+from ..spaces.examples import Every, importance
+from ..spaces.weights import add, dot, null, scale, spread
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 

@@ -10,14 +10,14 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ..core.examples import importance
-from ..core.expansion import along, bump
-from ..core.gram import FLAT, residual
-from ..core.params import NonNegative, Range
-from ..core.state import Slot, Weights
-from ..core.weights import add, dot, norm2
-from ..core.words import strict
+from ..algorithm.params import NonNegative, Range
+from ..algorithm.state import Slot, Weights
+from ..engine.words import strict
 from ..parts.budgets import Projection
+from ..spaces.examples import importance
+from ..spaces.expansion import along, bump
+from ..spaces.gram import FLAT, residual
+from ..spaces.weights import add, dot, norm2
 from ..tasks.regression import Regressor
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..core.bounds import Bound, Comparison
-from ..core.examples import importance
-from ..core.params import Exponent, Optional, Positive, Share
-from ..core.state import Count, DualMeasured, Measured
-from ..core.weights import add, dot, norm2, scale, sqnorm
-from ..core.words import word
+from ..algorithm.bounds import Bound, Comparison
+from ..algorithm.params import Exponent, Optional, Positive, Share
+from ..algorithm.state import Count, DualMeasured, Measured
+from ..engine.words import word
+from ..spaces.examples import importance
+from ..spaces.weights import add, dot, norm2, scale, sqnorm
 from ..tasks.classification import Classifier
 
 

@@ -14,19 +14,19 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from ..core.drivers import drivers
-from ..core.elementary import power
-from ..core.examples import importance, item, nnz
-from ..core.features import Features, stacked
-from ..core.inputs import Rows, refuse_not_finite, sample_weights, where_not_finite
-from ..core.learner import Progress, is_dicts
-from ..core.model import Model
-from ..core.natural import sums_of_squares
-from ..core.params import Optional, Positive, Share
-from ..core.rounds import EXAMPLES, UPDATES
-from ..core.state import MOST, Number, Slot
-from ..core.weights import dot, norm2, null
-from ..core.words import rare, strict, word
+from ..algorithm.params import Optional, Positive, Share
+from ..algorithm.rounds import EXAMPLES, UPDATES
+from ..algorithm.state import MOST, Number, Slot
+from ..engine.elementary import power
+from ..engine.words import rare, strict, word
+from ..inputs.checking import Rows, refuse_not_finite, sample_weights, where_not_finite
+from ..inputs.features import Features, stacked
+from ..learners.drivers import drivers
+from ..learners.learner import Progress, is_dicts
+from ..learners.model import Model
+from ..learners.natural import sums_of_squares
+from ..spaces.examples import importance, item, nnz
+from ..spaces.weights import dot, norm2, null
 from ..tasks.regression import Regressor
 
 CAP = 1e6  # the largest variance, in units of the first one, before forgetting stops (wind-up)

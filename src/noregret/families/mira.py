@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..core.examples import importance
-from ..core.rounds import best
-from ..core.state import Measured
-from ..core.weights import add, dot, norm2, spread, sqnorm
-from ..core.words import strict
+from ..algorithm.rounds import best
+from ..algorithm.state import Measured
+from ..engine.words import strict
+from ..spaces.examples import importance
+from ..spaces.weights import add, dot, norm2, spread, sqnorm
 from ..tasks.classification import Classifier
 
 

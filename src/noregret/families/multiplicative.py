@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.bounds import SIMPLEX, Bound, Comparison
-from ..core.elementary import exp, exp2, log2
-from ..core.examples import Block, Pair, Weighted, importance, item, nnz
-from ..core.features import Features
-from ..core.inputs import Rows
-from ..core.labels import Labels
-from ..core.model import Model
-from ..core.params import AboveOne, Fraction, Optional, Positive, Switch, Width
-from ..core.state import Count, Logs, PerClass
-from ..core.weights import null
-from ..core.words import rare, strict, word
+from ..algorithm.bounds import SIMPLEX, Bound, Comparison
+from ..algorithm.params import AboveOne, Fraction, Optional, Positive, Switch, Width
+from ..algorithm.state import Count, Logs, PerClass
+from ..engine.elementary import exp, exp2, log2
+from ..engine.words import rare, strict, word
+from ..inputs.checking import Rows
+from ..inputs.features import Features
+from ..inputs.labels import Labels
+from ..learners.model import Model
 from ..parts.losses import ClassLoss, softmax_slopes, steep
 from ..parts.rates import Constant, Rate, rate
+from ..spaces.examples import Block, Pair, Weighted, importance, item, nnz
+from ..spaces.weights import null
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 from .gradient import UNBOUNDED, is_log

@@ -13,14 +13,14 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from ..core.examples import Block, item, nnz
-from ..core.groups import Summed, Tracked
-from ..core.params import Choice, NonNegative, Positive
-from ..core.sparse import Averages, Spared, shrink, soft, softened
-from ..core.state import AGE, Own, Slot, made
-from ..core.weights import PERIOD, add, dot
-from ..core.words import rare, strict, word
+from ..algorithm.params import Choice, NonNegative, Positive
+from ..algorithm.state import AGE, Own, Slot, made
+from ..engine.words import rare, strict, word
 from ..parts.losses import ClassLoss
+from ..spaces.examples import Block, item, nnz
+from ..spaces.groups import Summed, Tracked
+from ..spaces.sparse import Averages, Spared, shrink, soft, softened
+from ..spaces.weights import PERIOD, add, dot
 from ..tasks.classification import Classifier
 from ..tasks.domains import Domains, DomainsClassifier
 from ..tasks.regression import Regressor

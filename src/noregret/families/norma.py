@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, NamedTuple
 
-from ..core.examples import Block, Pair, Weighted, importance
-from ..core.params import Choice, Fraction, NonNegative, OptionalFraction, Positive, Switch
-from ..core.state import Count, Number, PerClass, Scalable
-from ..core.weights import add, dot, null, scale
-from ..core.words import word
+from ..algorithm.params import Choice, Fraction, NonNegative, OptionalFraction, Positive, Switch
+from ..algorithm.state import Count, Number, PerClass, Scalable
+from ..engine.words import word
 from ..parts.rates import Rate, rate
+from ..spaces.examples import Block, Pair, Weighted, importance
+from ..spaces.weights import add, dot, null, scale
 from ..tasks.classification import Classifier
 from ..tasks.one_class import OneClass
 from ..tasks.regression import Regressor

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, NamedTuple
 
-from ..core.bounds import Bound
-from ..core.examples import importance, required
-from ..core.params import Fixed, Positive
-from ..core.state import Weights
-from ..core.weights import add, dot, norm2
-from ..core.words import word
+from ..algorithm.bounds import Bound
+from ..algorithm.params import Fixed, Positive
+from ..algorithm.state import Weights
+from ..engine.words import word
 from ..parts.losses import EpsilonInsensitive, Hinge
+from ..spaces.examples import importance, required
+from ..spaces.weights import add, dot, norm2
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 

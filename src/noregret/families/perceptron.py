@@ -10,13 +10,13 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ..core.bounds import Bound, Comparison
-from ..core.examples import importance
-from ..core.expansion import Expansion
-from ..core.params import Choice, NonNegative, Positive, Share
-from ..core.state import Count, Mean, Scalable, Vote
-from ..core.weights import add, dot, norm2, null, scale, spread
-from ..core.words import word
+from ..algorithm.bounds import Bound, Comparison
+from ..algorithm.params import Choice, NonNegative, Positive, Share
+from ..algorithm.state import Count, Mean, Scalable, Vote
+from ..engine.words import word
+from ..spaces.examples import importance
+from ..spaces.expansion import Expansion
+from ..spaces.weights import add, dot, norm2, null, scale, spread
 from ..tasks.classification import Classifier
 
 

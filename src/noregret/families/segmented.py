@@ -19,9 +19,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.polynomial import Polynomial, polynomial
 
-from ..core.base import NotLearnedError
-from ..core.elementary import hypot
-from ..core.engine import compiled, interpreting
+from ..engine.compiling import compiled, interpreting
+from ..engine.elementary import hypot
+from ..learners.base import NotLearnedError
 
 TIE = 1e-9  # costs nearer than this, relative to 1 + cost, are equal: the longer last segment wins
 

@@ -12,13 +12,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from ..core.examples import Biased, Block, Pair, Unit, Weighted, importance, item, nnz
-from ..core.groups import ONE
-from ..core.params import Choice, Fraction, Positive, Times
-from ..core.sparse import FIRST, Spared
-from ..core.state import Count, Own, Slot, made
-from ..core.weights import add, dot, null, scale, scores, sqnorm
-from ..core.words import rare, strict, word
+from ..algorithm.params import Choice, Fraction, Positive, Times
+from ..algorithm.state import Count, Own, Slot, made
+from ..engine.words import rare, strict, word
+from ..spaces.examples import Biased, Block, Pair, Unit, Weighted, importance, item, nnz
+from ..spaces.groups import ONE
+from ..spaces.sparse import FIRST, Spared
+from ..spaces.weights import add, dot, null, scale, scores, sqnorm
 from ..tasks.classification import Classifier
 from ..tasks.thin import Thin
 

@@ -2,7 +2,7 @@
 
 Langford, Li, Zhang (2009), *Sparse online learning via truncated gradient*; Duchi, Singer (2009), *Efficient online and batch
 learning using forward backward splitting*. t counts the rounds that are not empty. What acts on all weights in every round is held
-back until a weight is looked at (`core.sparse`), so a round costs O(nnz); the constant feature is never shrunk.
+back until a weight is looked at (`spaces.sparse`), so a round costs O(nnz); the constant feature is never shrunk.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core.bounds import Bound, Comparison
-from ..core.elementary import log1p
-from ..core.examples import importance
-from ..core.groups import Blocks, Lower, Shorter, arrange
-from ..core.params import Choice, NonNegative, Positive, Times, Unbounded
-from ..core.sparse import Cut, Elastic, Gravity, Pending, Soft, Spared, shrink
-from ..core.state import AGE, ONE, ZERO, Count, Own, Slot, made
-from ..core.weights import Normed, Scaled, add, dot, null, spread
-from ..core.words import word
+from ..algorithm.bounds import Bound, Comparison
+from ..algorithm.params import Choice, NonNegative, Positive, Times, Unbounded
+from ..algorithm.state import AGE, ONE, ZERO, Count, Own, Slot, made
+from ..engine.elementary import log1p
+from ..engine.words import word
 from ..parts.losses import softmax_slopes, steep
 from ..parts.penalised import Eager
 from ..parts.proximal import L1, L1L2, L2, ElasticNet, L1LInf, LInf, SquaredL2
 from ..parts.rates import Constant, Rate, rate
+from ..spaces.examples import importance
+from ..spaces.groups import Blocks, Lower, Shorter, arrange
+from ..spaces.sparse import Cut, Elastic, Gravity, Pending, Soft, Spared, shrink
+from ..spaces.weights import Normed, Scaled, add, dot, null, spread
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 from ..tasks.thin import Thin

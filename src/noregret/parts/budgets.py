@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from ..core.blending import blend, blendable
-from ..core.elementary import exp, log
-from ..core.expansion import (
+from ..algorithm.state import Slot, made
+from ..engine.elementary import exp, log
+from ..spaces.blending import blend, blendable
+from ..spaces.expansion import (
     admit,
     along,
     bump,
@@ -35,11 +36,10 @@ from ..core.expansion import (
     remove,
     remove_other,
 )
-from ..core.gram import FLAT, Gram, border, check, project_row, residual
-from ..core.state import Slot, made
-from ..core.stores import alone, meet_own
-from ..core.tracking import leave_out_margin
-from ..core.weights import scale
+from ..spaces.gram import FLAT, Gram, border, check, project_row, residual
+from ..spaces.stores import alone, meet_own
+from ..spaces.tracking import leave_out_margin
+from ..spaces.weights import scale
 
 GRAM = (Slot(("slot", "slot"), dtype=np.float64), Slot(("slot",), dtype=np.float64, scratch=True))
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..core.elementary import exp, log1p, tanh
-from ..core.params import Range
-from ..core.stores import alone, cross, own, value
+from ..algorithm.params import Range
+from ..engine.elementary import exp, log1p, tanh
+from ..spaces.stores import alone, cross, own, value
 
 ABOVE_ZERO, REAL = Range(0.0, math.inf), Range(-math.inf, math.inf)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, NamedTuple
 
-from ..core.elementary import exp, log1p
-from ..core.params import Choice, NonNegative
-from ..core.words import strict, word
+from ..algorithm.params import Choice, NonNegative
+from ..engine.elementary import exp, log1p
+from ..engine.words import strict, word
 
 
 class Hinge(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
-from ..core.sparse import shrink
-from ..core.weights import add, dot, scores
+from ..spaces.sparse import shrink
+from ..spaces.weights import add, dot, scores
 from .proximal import prox
 
 

@@ -12,11 +12,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from ..core.examples import Every, Pair, Weighted, item, nnz
-from ..core.expansion import Expansion
-from ..core.params import Choice
-from ..core.weights import Normed, Scaled, scale, sqnorm
-from ..core.words import word
+from ..algorithm.params import Choice
+from ..engine.words import word
+from ..spaces.examples import Every, Pair, Weighted, item, nnz
+from ..spaces.expansion import Expansion
+from ..spaces.weights import Normed, Scaled, scale, sqnorm
 
 
 class Anywhere(NamedTuple):

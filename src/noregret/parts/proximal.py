@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
-from ..core.sparse import soft
-from ..core.words import word
+from ..engine.words import word
+from ..spaces.sparse import soft
 from .projections import simplex_threshold
 
 

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
-from ..core.params import Choice
-from ..core.words import word
+from ..algorithm.params import Choice
+from ..engine.words import word
 
 
 class Constant(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..core.params import Range
+from ..algorithm.params import Range
 
 KEPT = 1 << 14  # objects whose value with themselves, or whose nodes, are remembered
 SHARE = Range(0.0, 1.0, "(]")

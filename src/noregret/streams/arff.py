@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batch import BadRow, Position
+from ..inputs.batch import BadRow, Position
 from .blocks import BLOCK, Block, Parsed
 from .delimited import MISSING, CsvReader
 from .records import scanned

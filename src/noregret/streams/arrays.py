@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core import inputs
-from ..core.batch import Batch, Position, Reader, Skipped
-from ..core.inputs import Rows
-from ..core.labels import Coded
+from ..inputs import checking
+from ..inputs.batch import Batch, Position, Reader, Skipped
+from ..inputs.checking import Rows
+from ..inputs.labels import Coded
 from ..transforms.cells import is_frame, record_of
 from .pieces import limits, places
 from .source import Held, Source, compression, expand, named, open_plain, place, size_of, total_size
@@ -68,9 +68,9 @@ class RecordsReader(Reader):
             row += len(part)
             c = None
             if any(len(e) == 3 for e in part):
-                c = inputs.sample_weights([e[2] if len(e) == 3 else 1.0 for e in part], len(part))
+                c = checking.sample_weights([e[2] if len(e) == 3 else 1.0 for e in part], len(part))
             labels = [e[1] for e in part]
-            y = None if all(v is None for v in labels) else inputs.targets(labels, len(part), numeric=False)
+            y = None if all(v is None for v in labels) else checking.targets(labels, len(part), numeric=False)
             yield Batch([e[0] for e in part], y, {"file": 0, "row": row, "examples": before + row, "skipped": 0}).beside(weight=c)
 
     def starts(self, n: int) -> list[Position | None]:
@@ -120,7 +120,7 @@ def loaded(path: str) -> Batch:
     except (ValueError, EOFError, OSError) as e:
         raise ValueError(f"{path}: expected arrays of numbers as NumPy saves them ({e})") from None
     if isinstance(found, np.ndarray):
-        return Batch(inputs.rows(found, "float64"), None, {})
+        return Batch(checking.rows(found, "float64"), None, {})
     try:
         with found:
             return taken({k: found[k] for k in found.files})
@@ -140,10 +140,10 @@ def taken(arrays: dict[str, np.ndarray]) -> Batch:
         X = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
     if X is None:
         raise ValueError(f"expected an array X, or the parts of a sparse matrix; found {', '.join(arrays) or 'nothing'}")
-    rows = inputs.rows(X, "float64")
+    rows = checking.rows(X, "float64")
     y = arrays.get("y")
-    y = None if y is None else inputs.targets(y, rows.n, numeric=False)
-    return Batch(rows.beside(weight=inputs.sample_weights(arrays.get("sample_weight"), rows.n)), coded(y), {})
+    y = None if y is None else checking.targets(y, rows.n, numeric=False)
+    return Batch(rows.beside(weight=checking.sample_weights(arrays.get("sample_weight"), rows.n)), coded(y), {})
 
 
 def coded(y: np.ndarray | None) -> np.ndarray | Coded | None:
@@ -180,12 +180,12 @@ def in_memory(source: Any, y: Any = None, sample_weight: Any = None) -> Reader:
         sample_weight = rest[0] if rest else sample_weight
     if is_frame(source):
         record = record_of(source)
-        targets = None if y is None else coded(inputs.targets(y, record.num_rows, numeric=False))
-        return MemoryReader(record, targets, inputs.sample_weights(sample_weight, record.num_rows), "frame", "frame")
+        targets = None if y is None else coded(checking.targets(y, record.num_rows, numeric=False))
+        return MemoryReader(record, targets, checking.sample_weights(sample_weight, record.num_rows), "frame", "frame")
     if isinstance(source, np.ndarray) or hasattr(source, "tocsr"):
-        rows = inputs.rows(source, "float64")
-        targets = None if y is None else coded(inputs.targets(y, rows.n, numeric=False))
-        return MemoryReader(rows, targets, inputs.sample_weights(sample_weight, rows.n), "arrays", "arrays")
+        rows = checking.rows(source, "float64")
+        targets = None if y is None else coded(checking.targets(y, rows.n, numeric=False))
+        return MemoryReader(rows, targets, checking.sample_weights(sample_weight, rows.n), "arrays", "arrays")
     if isinstance(source, (list, tuple)) and source and isinstance(source[0], Mapping):
         labels = [None] * len(source) if y is None else list(y)
         return RecordsReader(list(zip(source, labels, strict=True)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..core.batch import BadRow, Batch, Position, Reader, Skipped
+from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped
 from .ahead import ahead
 from .pieces import begun_at, called, limits, line_starts, places, refuse_packed
 from .source import (

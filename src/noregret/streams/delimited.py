@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.batch import BadRow, Position
+from ..inputs.batch import BadRow, Position
 from .blocks import BLOCK, BOM, Block, BlockReader, Parsed
 from .pieces import holds
 from .records import joined, scanned

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .source import PACKINGS, STDIN, expand, is_regular, open_bytes
 
 if TYPE_CHECKING:
-    from ..core.batch import Reader
+    from ..inputs.batch import Reader
 
 HEAD = 1 << 16  # bytes that tell a format
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import engine
-from ..core.batch import BadRow, Batch, Position, Reader, Skipped
-from ..core.inputs import Rows
+from ..engine import compiling
+from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped
+from ..inputs.checking import Rows
 from .ahead import ahead
 from .numbers import PAD
 from .pieces import begun_at, called, limits, line_starts, places, refuse_packed
@@ -70,12 +70,12 @@ class Parsed(NamedTuple):
 
 @cache
 def _kernel(fn: Any, interpreting: bool) -> Any:
-    return np.errstate(all="ignore")(fn) if interpreting else engine.compiled(fn)
+    return np.errstate(all="ignore")(fn) if interpreting else compiling.compiled(fn)
 
 
 def call(fn: Any, *args: Any) -> Any:
     """Run a kernel, compiled or interpreted."""
-    return _kernel(fn, engine.interpreting())(*args)
+    return _kernel(fn, compiling.interpreting())(*args)
 
 
 def note_bad(bad: Any, k: Any, line: Any, begin: Any, at: Any, fault: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.words import rare, strict
+from ..engine.words import rare, strict
 
 PAD = 32  # readable bytes after the end of a text
 FINE, NO_NUMBER, TOO_LARGE = 0, 1, 2  # what became of a number

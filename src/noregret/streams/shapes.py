@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batch import Batch
-from ..core.inputs import Rows
-from ..core.labels import Coded
+from ..inputs.batch import Batch
+from ..inputs.checking import Rows
+from ..inputs.labels import Coded
 
 
 def sparse(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batch import Batch, Position, Reader, Skipped
-from ..core.features import Columns, Features, Hashed, Numbers
-from ..core.inputs import Rows
+from ..inputs.batch import Batch, Position, Reader, Skipped
+from ..inputs.checking import Rows
+from ..inputs.features import Columns, Features, Hashed, Numbers
 from ..text import meant
 from ..transforms.front import Front
 from ..transforms.scale import Normalize, Scale

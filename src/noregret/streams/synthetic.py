@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 
-from ..core.batch import Batch, Position, Reader
-from ..core.inputs import Rows
+from ..inputs.batch import Batch, Position, Reader
+from ..inputs.checking import Rows
 from .pieces import places
 
 BLOCK = 4096  # rows made at once, fewer where they are wide

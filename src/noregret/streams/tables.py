@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.batch import BadRow, Position
+from ..inputs.batch import BadRow, Position
 from ..transforms.cells import OPEN, flat
 from .blocks import BLOCK, BOM, Block, BlockReader, Parsed, Stretch, TableReader
 from .pieces import limits, places

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.inputs import Rows
-from ..core.words import rare, strict
+from ..engine.words import rare, strict
+from ..inputs.checking import Rows
 from .lines import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, call, note_bad
 from .numbers import (
     HIGH_BITS,

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.batch import Batch
-from ..core.drafts import drafted
-from ..core.inputs import Rows
-from ..core.labels import Coded
+from ..files.drafts import drafted
+from ..inputs.batch import Batch
+from ..inputs.checking import Rows
+from ..inputs.labels import Coded
 from .formats import FORMATS, suffixes
 from .shapes import aligned, beside, distinct, joined, present, recorded, sparse, texts, together
 from .source import PACKINGS

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core import inputs
-from ..core.drivers import Text
-from ..core.labels import Coded, Labelled, Labels, plain, refuse_fraction, refuse_mixed
-from ..core.learner import Progress
-from ..core.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
-from ..core.task import Task
+from ..algorithm.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
+from ..inputs import checking
+from ..inputs.labels import Coded, Labelled, Labels, plain, refuse_fraction, refuse_mixed
+from ..learners.drivers import Text
+from ..learners.learner import Progress
+from ..learners.task import Task
 from .loops import ONE_SCORE, SCORE_PER_CLASS
 
 
@@ -30,7 +30,7 @@ class Classification(Task):
 
     def targets(self, y: Any, n: int) -> Any:
         """Return the labels of n rows, checked."""
-        return y if isinstance(y, Coded) else discrete(inputs.targets(y, n, numeric=False))
+        return y if isinstance(y, Coded) else discrete(checking.targets(y, n, numeric=False))
 
     def answer(self, m: Any, f: np.ndarray, known: int | None = None) -> Any:
         """Return the label of one row of scores, None while no class is known."""

@@ -6,21 +6,22 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..core import inputs
-from ..core.features import Features, Named
-from ..core.inputs import Rows
-from ..core.labels import Labelled, Labels, label_array, plain, some
-from ..core.learner import Learner, Progress
-from ..core.model import Model
-from ..core.rounds import SEEN, TIE
+from ..algorithm.rounds import SEEN, TIE
+from ..inputs import checking
+from ..inputs.checking import Rows
+from ..inputs.features import Features, Named
+from ..inputs.labels import Labelled, Labels, label_array, plain, some
+from ..learners.learner import Learner, Progress
+from ..learners.model import Model
 from .classes import CLASSIFICATION, class_weight_of, distinct, sign, widest
+from .compact import Compactable
 
 SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])  # which of two classes is the positive one: the sign of each
 BOOLEANS = (bool, np.bool_)
 COSTS = {"cost": None, "mode": "max_loss", "margin": "sqrt_cost"}
 
 
-class Classifier(Learner):
+class Classifier(Compactable):
     """A learner of labels: any hashable values, known beforehand (`classes`) or met on the way."""
 
     task: ClassVar[Any] = CLASSIFICATION
@@ -47,12 +48,12 @@ class Classifier(Learner):
         rows = self._batch(X)
         m = self._begun(rows, None, classes)
         self._check_classes(m, classes)
-        return self.task.margins(m, widest(self._learn_coded(m, rows, y, inputs.sample_weights(sample_weight, rows.n))))
+        return self.task.margins(m, widest(self._learn_coded(m, rows, y, checking.sample_weights(sample_weight, rows.n))))
 
     def learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
         """Learn from checked rows in order; a model that begins here takes `features` for its table."""
         if self.nonnegative and isinstance(rows, Rows):
-            inputs.refuse_negative(rows, type(self).__name__)
+            checking.refuse_negative(rows, type(self).__name__)
         return self._learn_coded(self._begun(rows, features), rows, y, c)
 
     def _learn_coded(self, m: Model, rows: Rows | Named, y: Any, c: np.ndarray | None) -> list[Progress]:
@@ -91,8 +92,8 @@ class Classifier(Learner):
         """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
         rows, features = self._whole(X)
         y = self.task.targets(y, rows.n)
-        c = self._weigh(y, inputs.sample_weights(sample_weight, rows.n), balance=True)
-        rows, y, c = inputs.without_zeros(rows, y, c)
+        c = self._weigh(y, checking.sample_weights(sample_weight, rows.n), balance=True)
+        rows, y, c = checking.without_zeros(rows, y, c)
         if rows.n == 0:
             raise ValueError("all sample weights are zero: there is nothing to fit")
         labels = distinct(y)[0]
@@ -188,7 +189,7 @@ class Classifier(Learner):
 
     def _learn_slowly(self, x: Any, y: Any, w: float) -> Any:
         """Learn one example that may be the first, bring a new label or carry a weight."""
-        c = self._weigh(label_array([y]), inputs.sample_weights(w, 1), balance=False)
+        c = self._weigh(label_array([y]), checking.sample_weights(w, 1), balance=False)
         m = self.held or self.new_model(self._one(x))
         labels = m.labels
         assert labels is not None

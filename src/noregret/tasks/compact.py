@@ -6,16 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from ..core import inputs
-from ..core.features import Columns, Features, Hashed, Names, stacked
-from ..core.inputs import Rows
-from ..core.json_values import Tensors, expect
-from ..core.labels import label_array
-from ..core.learner import Learner, is_dicts, refuse_names
-from ..core.model_file import Saved
-from ..core.rounds import SEEN, TIE
-from ..core.saved_tables import features_of, features_said, labels_of, labels_said, names_said
-from ..core.task import TASKS, Task
+from ..algorithm.rounds import SEEN, TIE
+from ..files.json_values import Tensors, expect
+from ..files.model_file import Saved
+from ..files.saved_tables import features_of, features_said, labels_of, labels_said, names_said
+from ..inputs import checking
+from ..inputs.checking import Rows
+from ..inputs.features import Columns, Features, Hashed, Names, stacked
+from ..inputs.labels import label_array
+from ..learners.learner import Learner, is_dicts, refuse_names
+from ..learners.task import TASKS, Task
+
+
+class Compactable(Learner):
+    """A learner whose weights can be had alone."""
+
+    def compact(self) -> Compact:
+        """Return a predictor with the non-zero weights alone (see Compact): small in memory and on disk, and unable to learn."""
+        return Compact(self)
 
 
 class Compact(Saved):
@@ -62,7 +70,7 @@ class Compact(Saved):
     def _scores(self, X: Any) -> np.ndarray:
         if is_dicts(X):
             return self._of(stacked(self.features, X, grow=False))
-        rows = inputs.rows(X, "float64")
+        rows = checking.rows(X, "float64")
         known = self.features.names if isinstance(self.features, Columns) else None
         if known and rows.names is not None and known != rows.names:
             refuse_names(known, rows.names)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..core import inputs
-from ..core.drivers import Text
-from ..core.features import Features, Named, stacked
-from ..core.inputs import Rows
-from ..core.json_values import Tensors, decode, encode, expect
-from ..core.labels import Labelled, Labels, some
-from ..core.learner import Learner, Progress, is_dicts
-from ..core.model import Model
+from ..files.json_values import Tensors, decode, encode, expect
+from ..inputs import checking
+from ..inputs.checking import Rows
+from ..inputs.features import Features, Named, stacked
+from ..inputs.labels import Labelled, Labels, some
+from ..learners.drivers import Text
+from ..learners.learner import Learner, Progress, is_dicts
+from ..learners.model import Model
 from .classes import answered, distinct
 from .classification import Classifier
 from .loops import COLUMN_PER_DOMAIN
@@ -159,8 +159,8 @@ class Domains(Base):
                 raise ValueError(f"row {lacking} has no {column!r}, which names its task: put it into the dict, or give tasks=")
             tasks = [x[column] for x in X] if tasks is None else tasks
             X = [{k: v for k, v in x.items() if k != column} for x in X]
-        elif column is not None and column in (inputs.column_names(X) or ()):
-            arrow, rest = hasattr(X, "column_names"), [name for name in inputs.column_names(X) or () if name != column]
+        elif column is not None and column in (checking.column_names(X) or ()):
+            arrow, rest = hasattr(X, "column_names"), [name for name in checking.column_names(X) or () if name != column]
             cells = X.column(column).to_pylist() if arrow else X[column].to_list()
             X, tasks = X.select(rest) if arrow else X[rest], cells if tasks is None else tasks
         return X, checked(tasks, X.shape[0] if hasattr(X, "shape") else len(X))
@@ -198,7 +198,7 @@ class Domains(Base):
     def _learn(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> list[Progress]:
         """Learn from rows or dicts in order; when all of them have passed the checks."""
         X, tasks = self._given(X, tasks)
-        c = inputs.sample_weights(sample_weight, len(tasks))
+        c = checking.sample_weights(sample_weight, len(tasks))
         return self.learn_rows(self._batch(X).beside(domain=tasks), y, c)
 
     def learn_many(  # type: ignore[override]

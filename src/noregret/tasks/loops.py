@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..core.drivers import Job, Text, answers_apart
-from ..core.examples import Block, Every, Pair
-from ..core.rounds import Priced, UnitCost, asked, count, rival, wrong_class, wrong_sign
-from ..core.weights import answer, answers, dot, scores, tick
+from ..algorithm.rounds import Priced, UnitCost, asked, count, rival, wrong_class, wrong_sign
+from ..learners.drivers import Job, Text, answers_apart
+from ..spaces.examples import Block, Every, Pair
+from ..spaces.weights import answer, answers, dot, scores, tick
 
 Words = dict[str, str]
 Wrap = Callable[[str], str]

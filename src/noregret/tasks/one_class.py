@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.learner import Learner
-from ..core.task import Task
+from ..learners.learner import Learner
+from ..learners.task import Task
+from .compact import Compactable
 from .loops import ONE_SCORE
 
 
@@ -35,7 +36,7 @@ class Novelty(Task):
 ONE_CLASS = Novelty("one_class")
 
 
-class OneClass(Learner):
+class OneClass(Compactable):
     """A learner of what is normal."""
 
     task: ClassVar[Any] = ONE_CLASS

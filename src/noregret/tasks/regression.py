@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.learner import Learner
-from ..core.task import Task
+from ..learners.learner import Learner
+from ..learners.task import Task
 from ..parts.losses import RealLoss
+from .compact import Compactable
 from .loops import ONE_SCORE
 
 
@@ -23,7 +24,7 @@ class Regression(Task):
 REGRESSION = Regression("regression")
 
 
-class Regressor(Learner):
+class Regressor(Compactable):
     """A learner of real numbers."""
 
     task: ClassVar[Any] = REGRESSION

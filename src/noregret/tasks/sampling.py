@@ -8,16 +8,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..core.features import stacked
-from ..core.inputs import Rows
-from ..core.labels import Labels, label_array
-from ..core.learner import is_dicts
-from ..core.model import Model
-from ..core.model_file import load
-from ..core.params import Range
+from ..algorithm.params import Range
+from ..files.model_file import load
+from ..inputs.checking import Rows
+from ..inputs.features import stacked
+from ..inputs.labels import Labels, label_array
+from ..learners.learner import is_dicts
+from ..learners.model import Model
 from .classes import plain_labels
 from .classification import Classifier
-from .confidence import SecondOrder
+from .second_order import SecondOrder
 
 RULES = ("margin", "second_order", "confidence")
 OPTIONS, COUNTS = ("b", "rule", "kappa", "seed"), ("n_seen_", "n_queries_", "n_mistakes_", "n_judged_")

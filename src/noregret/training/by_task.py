@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.labels import Coded
-from ..core.learner import Learner
+from ..inputs.labels import Coded
+from ..learners.learner import Learner
 from ..registry import learner as by_name
 from ..streams.stream import Stream
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from ..core import drafts
-from ..core.batch import Batch
-from ..core.model_file import load
+from ..files import drafts
+from ..files.model_file import load
+from ..inputs.batch import Batch
+from ..spelling import made
 from ..streams.stream import Stream, counting, stream
 from ..transforms.pipeline import Pipeline
-from ..transforms.spelling import made
 from .by_task import first_learner, suited
 from .opening import Trainable, opening, options_for
 

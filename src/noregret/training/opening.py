@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core.features import Hashed
-from ..core.learner import Learner
+from ..inputs.features import Hashed
+from ..learners.learner import Learner
 from ..transforms.front import Front
 from ..transforms.pipeline import Pipeline
 from ..transforms.table import Table

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.inputs import Rows
+from ..inputs.checking import Rows
 
 PLAIN = {float, int, bool, np.float64, np.float32, np.int64}
 

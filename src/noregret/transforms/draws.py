@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import engine
-from ..core.elementary import log, sine_cosine, tan
-from ..core.words import rare, strict, word
+from ..engine import compiling
+from ..engine.elementary import log, sine_cosine, tan
+from ..engine.words import rare, strict, word
 from ..parts.kernels import RBF, Cauchy, Laplacian
 
 MASK = 0xFFFFFFFF
@@ -38,13 +38,13 @@ def _built(fn: Any, kind: Any, interpreting: bool) -> Any:
     fields = [f"p_{f}" for f in kind._fields]
     call = f"fn(Kind({', '.join(fields)}), {', '.join(args)})"
     text = f"@jit\ndef run({', '.join([*fields, *args])}):\n    return {call}\n"
-    return engine.build(f"{fn.__name__}_{kind.__name__.lower()}", text, {"fn": fn, "Kind": kind})["run"]
+    return compiling.build(f"{fn.__name__}_{kind.__name__.lower()}", text, {"fn": fn, "Kind": kind})["run"]
 
 
 def kernel_of(fn: Any, part: Any) -> Any:
     """Return fn(part, ...) compiled, or interpreted with the arithmetic of C; only the numbers in the part are passed."""
     kind: Any = type(part)
-    return partial(_built(fn, kind, engine.interpreting()), *map(float, part))
+    return partial(_built(fn, kind, compiling.interpreting()), *map(float, part))
 
 
 # ---- numbers -----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.words import strict
+from ..engine.words import strict
 from .names import Store, find, kernel, wider
 
 NUMBER, CATEGORY, TEXT = 0, 1, 2

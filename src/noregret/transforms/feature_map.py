@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import inputs
-from ..core.inputs import Rows
+from ..inputs import checking
+from ..inputs.checking import Rows
 from .similarity import exact
 from .step import Map
 
@@ -41,7 +41,7 @@ class FeatureMap(Map):
 
     def transform(self, X: Any) -> Any:
         """Return the features of rows as an array, or as a sparse matrix where most of them are 0; nothing is learned."""
-        out = self.rows(inputs.rows(X, "float64"), False)
+        out = self.rows(checking.rows(X, "float64"), False)
         if out.layout == "dense":
             return out.arrays[0]
         from scipy.sparse import csr_matrix
@@ -55,7 +55,7 @@ class FeatureMap(Map):
         whole("pairs", pairs, 1)
         if not (isinstance(delta, (int, float, np.number)) and 0.0 < delta < 1.0):
             raise ValueError(f"delta must be a number between 0 and 1, got {delta!r}")
-        rows = X if isinstance(X, Rows) else inputs.rows(X, "float64")
+        rows = X if isinstance(X, Rows) else checking.rows(X, "float64")
         if rows.n < 2:
             raise ValueError("expected at least two rows to make pairs of, got one")
         rng = np.random.default_rng(seed)

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.batch import Batch
-from ..core.features import Columns, Features, Hashed, Numbers
-from ..core.inputs import Rows
-from ..core.json_values import decode, options
-from ..core.labels import Coded
+from ..files.json_values import decode, options
+from ..inputs.batch import Batch
+from ..inputs.checking import Rows
+from ..inputs.features import Columns, Features, Hashed, Numbers
+from ..inputs.labels import Coded
 from ..parts import kinds
 from .maps import MAPS
 from .pull import domains, pulled

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import engine
-from ..core.hashing import hash_all, murmur
-from ..core.words import rare
+from ..engine import compiling
+from ..engine.words import rare
+from ..inputs.hashing import hash_all, murmur
 
 
 @cache
 def _kernel(fn: Any, interpreting: bool) -> Any:
-    return engine.compiled(fn)
+    return compiling.compiled(fn)
 
 
 def kernel(fn: Any) -> Any:
     """Return a function compiled, or interpreted with the arithmetic of C."""
-    return _kernel(fn, engine.interpreting())
+    return _kernel(fn, compiling.interpreting())
 
 
 class Store(NamedTuple):

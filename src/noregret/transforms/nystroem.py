@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import inputs
-from ..core.inputs import Rows
-from ..core.words import strict
+from ..engine.words import strict
+from ..inputs import checking
+from ..inputs.checking import Rows
 from ..parts.kernels import RBF, Cauchy, Laplacian, Linear, Polynomial
 from .draws import kernel_of
 from .feature_map import FeatureMap, entries, kernel_among, whole
@@ -186,7 +186,7 @@ class Nystroem(FeatureMap):
 
     def partial_fit(self, X: Any) -> Nystroem:
         """Let rows become landmarks, before or besides a stream."""
-        rows = inputs.rows(X, "float64")
+        rows = checking.rows(X, "float64")
         mark = self.mark(rows)
         try:
             self.rows(rows, True)

@@ -8,18 +8,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..core import inputs
-from ..core.base import not_learned
-from ..core.batch import Batch
-from ..core.inputs import Rows
-from ..core.json_values import Tensors, encode_own
-from ..core.labels import Coded
-from ..core.learner import Learner, Progress
-from ..core.learner_file import as_value, restored
-from ..core.merging import aligned, joined
-from ..core.model_file import Saved
-from ..core.params import same_value
-from ..core.state import settle, tmap
+from ..algorithm.params import same_value
+from ..algorithm.state import settle, tmap
+from ..files.json_values import Tensors, encode_own
+from ..files.model_file import Saved
+from ..inputs import checking
+from ..inputs.batch import Batch
+from ..inputs.checking import Rows
+from ..inputs.labels import Coded
+from ..learners.base import not_learned
+from ..learners.learner import Learner, Progress
+from ..learners.learner_file import as_value, restored
+from ..learners.merging import aligned, joined
 from ..tasks.classes import widest
 from ..tasks.classification import Classifier
 from .cells import is_frame, record_of
@@ -139,7 +139,7 @@ class Pipeline(Saved):
             raise TypeError(f"this pipeline learns from named columns: expected a frame or dicts, got a {type(X).__name__}")
         if named:
             return record_of(X) if is_frame(X) else list(X)
-        return inputs.rows(X, "float64")
+        return checking.rows(X, "float64")
 
     def _given(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Any, np.ndarray | None]:
         """Return scaled rows to learn from, targets and weights; those not given come from the columns of the table."""
@@ -147,7 +147,7 @@ class Pipeline(Saved):
         if isinstance(data, list):
             y, sample_weight = self._from_dicts(data, y, sample_weight)
         n = len(data) if isinstance(data, list) else data.n if isinstance(data, Rows) else data.num_rows
-        c = inputs.sample_weights(sample_weight, n)
+        c = checking.sample_weights(sample_weight, n)
         if isinstance(data, (list, Rows)) or y is not None:  # the target column is left out, whether it is there or not
             return self.front.scaled(data, True), y, c
         batch = self.front.filled(Batch(data, None, {}).beside(weight=c), True)
@@ -175,7 +175,7 @@ class Pipeline(Saved):
             if not isinstance(self.learner, Classifier):
                 y = self.learner.targets(y, rows.n)
             elif not isinstance(y, Coded):
-                y = inputs.targets(y, rows.n, numeric=False)
+                y = checking.targets(y, rows.n, numeric=False)
             for a, b in pieces:
                 part = slice(a, b)
                 some = y._replace(codes=y.codes[part]) if isinstance(y, Coded) else y[part]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.inputs import Side
-from ..core.labels import Coded
+from ..inputs.checking import Side
+from ..inputs.labels import Coded
 from .cells import fields_of, unknown
 from .table import Table
 
@@ -106,7 +106,7 @@ def numbers(name: str, array: Any, what: str, learn: bool) -> np.ndarray:
         raise TypeError(f"column {name!r} is of type {array.type}; expected numbers, as {what}") from None
     refuse_missing(name, np.isnan(values), f"expected numbers, as {what}")
     if learn and what == "weights":
-        from ..core.inputs import sample_weights
+        from ..inputs.checking import sample_weights
 
         sample_weights(values, len(values))
     return values

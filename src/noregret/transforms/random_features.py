@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.elementary import FAR, far_sine_cosine, sine_cosine
-from ..core.inputs import Rows
-from ..core.words import rare, strict
+from ..engine.elementary import FAR, far_sine_cosine, sine_cosine
+from ..engine.words import rare, strict
+from ..inputs.checking import Rows
 from ..parts.kernels import RBF, Cauchy, Laplacian
 from .draws import Draws, Grids, fill, kernel_of, phases
 from .feature_map import FeatureMap, diameter, entries, hoeffding, kernel_among, whole

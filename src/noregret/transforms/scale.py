@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.inputs import Rows
-from ..core.words import strict
+from ..engine.words import strict
+from ..inputs.checking import Rows
 from .names import kernel
 from .step import Map
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.elementary import exp, log1p, whole_power
-from ..core.inputs import Rows
-from ..core.words import strict, word
+from ..engine.elementary import exp, log1p, whole_power
+from ..engine.words import strict, word
+from ..inputs.checking import Rows
 from ..parts.kernels import RBF, Cauchy, Laplacian, Linear, Polynomial
 
 

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..core.inputs import Rows
-from ..core.params import same_value
+from ..algorithm.params import same_value
+from ..inputs.checking import Rows
 
 
 class Step:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.inputs import Rows
+from ..inputs.checking import Rows
 from . import names as stores
 from .bags import Places, bags, placed
 from .cells import Column, columns_of, dict_columns, fields_of, is_open, stacked, unknown

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.batch import Batch
-from ...core.inputs import Rows
-from ...core.labels import Coded, Labels, codes_of
+from ...inputs.batch import Batch
+from ...inputs.checking import Rows
+from ...inputs.labels import Coded, Labels, codes_of
 from ...streams.stream import Stream, counting, known_options, stream
 from ...text import amount, plural
 from .row_sample import KEPT, Chunk, Sample

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import engine
+from ...engine import compiling
 
 
 def add_slopes(g: np.ndarray, X: Any, slopes: np.ndarray) -> None:
@@ -23,7 +23,7 @@ def add_slopes(g: np.ndarray, X: Any, slopes: np.ndarray) -> None:
 def add_curvature(H: np.ndarray, X: Any, curve: np.ndarray, bias: bool, block: int = 4096) -> None:
     """Do H += X' diag(curve) X, for the rows that have any."""
     d = X.shape[1]
-    if not isinstance(X, np.ndarray) and 3 * X.nnz < X.shape[0] * d and not engine.interpreting():
+    if not isinstance(X, np.ndarray) and 3 * X.nnz < X.shape[0] * d and not compiling.interpreting():
         _products()(H, X.indptr, X.indices, X.data, curve)
         if bias:
             _add_border(H, X.T @ curve, float(curve.sum()))
@@ -53,7 +53,7 @@ def _add_border(H: np.ndarray, column: np.ndarray, corner: float) -> None:
 
 @cache
 def _products() -> Any:
-    return engine.compiled(add_products)
+    return compiling.compiled(add_products)
 
 
 def add_products(H: Any, indptr: Any, indices: Any, data: Any, curve: Any) -> None:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.bounds import SIMPLEX, Comparison, Running, scores
-from ...core.learner import Learner
+from ...algorithm.bounds import SIMPLEX, Comparison, Running, scores
+from ...learners.learner import Learner
 from ...parts.losses import CLASSIFICATION, REGRESSION
 from ...parts.projections import L1Ball, L2Ball
 from ..kinds import kind_of

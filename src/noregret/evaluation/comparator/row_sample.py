@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from ...core.bounds import lengths_of, matrix, peaks_of, squared
-from ...core.inputs import Rows
+from ...algorithm.bounds import lengths_of, matrix, peaks_of, squared
+from ...inputs.checking import Rows
 
 Chunk = tuple[Rows, np.ndarray, np.ndarray | None]  # rows; signs, targets or codes; weights or None
 Passes = Callable[[], Iterable[Chunk]]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.bounds import matrix, scores
+from ...algorithm.bounds import matrix, scores
 from .curvature import add_curvature, add_slopes
 from .quadratic_models import Memory, length, shorter
 from .regularizers import L1, L2, Cuts, Penalty, Regularizer

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core import engine
-from ...core.words import strict
+from ...engine import compiling
+from ...engine.words import strict
 
 DRIFT, WARNING = 1, 2  # marks
 ROWS = 48  # of buckets: 2^48 examples
@@ -249,7 +249,7 @@ class Detector:
         self._refuse(values)
         marks = np.zeros(len(values), np.uint8)
         params = np.array([SIDES.get(v, v) if isinstance(v, str) else v for v in self.params.values()], np.float64)
-        run(type(self).kernel, engine.interpreting())(values, marks, params, *self.state.values())
+        run(type(self).kernel, compiling.interpreting())(values, marks, params, *self.state.values())
         self.warnings = np.flatnonzero(marks == WARNING)
         return np.flatnonzero(marks == DRIFT)
 
@@ -269,7 +269,7 @@ class Detector:
 @cache
 def run(kernel: Callable[..., None], interpreting: bool) -> Callable[..., None]:
     """Return a kernel as it is run: compiled, unless everything is interpreted."""
-    return kernel if interpreting else engine.compiled(kernel)
+    return kernel if interpreting else compiling.compiled(kernel)
 
 
 class ADWIN(Detector):

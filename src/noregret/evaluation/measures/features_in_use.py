@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.hashing import hash_name
-from ...core.learner import Learner
+from ...inputs.hashing import hash_name
+from ...learners.learner import Learner
 
 
 class Selection:

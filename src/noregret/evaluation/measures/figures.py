@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from ...core.labels import ordered
+from ...inputs.labels import ordered
 from .auc import Ranking
 
 if TYPE_CHECKING:
-    from ...core.learner import Progress
+    from ...learners.learner import Progress
 
 TABLE_CLASSES = 256  # with more the confusion table is not kept; its margins are
 RANKED_CLASSES = 20  # with more there is no AUC

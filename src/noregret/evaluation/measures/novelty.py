@@ -10,7 +10,7 @@ import numpy as np
 from .figures import NOTHING, ClassFigures, Recent, Told, ratio, total
 
 if TYPE_CHECKING:
-    from ...core.learner import Progress
+    from ...learners.learner import Progress
 
 
 class NoveltyFigures:

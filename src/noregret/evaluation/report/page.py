@@ -15,9 +15,9 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from ... import __version__
-from ...core.processor import described
+from ...engine.processor import described
 from ...text import amount, percent, plural, size
+from ...version import __version__
 from . import palette, summary
 from .summary import Learner, words
 

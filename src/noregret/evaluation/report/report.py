@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.drafts import write
+from ...files.drafts import write
 from . import summary
 from .forms import Form, form_of
 

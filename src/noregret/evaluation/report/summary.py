@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core.processor import USUAL, described
+from ...engine.processor import USUAL, described
 from ...text import amount, duration, encodable, meant, percent, plural, printable, shortened, size, table
 from ..kinds import all_columns, along, every
 

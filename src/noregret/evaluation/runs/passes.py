@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core import engine
-from ...core.batch import Batch
-from ...core.inputs import joined
-from ...core.labels import Coded
+from ...engine import compiling
+from ...inputs.batch import Batch
+from ...inputs.checking import joined
+from ...inputs.labels import Coded
 from ...streams.stream import Stream, counting
 from .run import Run
 
@@ -72,9 +72,9 @@ def run_pass(
     source = parts(stream, limit)
     with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         while True:
-            start, before = perf_counter(), engine.ready()
+            start, before = perf_counter(), compiling.ready()
             batch, at_point = next(source, (None, False))
-            found.reading += perf_counter() - start if engine.ready() == before else 0.0
+            found.reading += perf_counter() - start if compiling.ready() == before else 0.0
             if batch is None:
                 break
             if found.examples == 0:

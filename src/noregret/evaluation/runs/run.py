@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from ...core.batch import Batch
-from ...core.expansion import Expansion
-from ...core.features import Features
-from ...core.labels import Coded, Labels
-from ...core.learner import Learner, Progress
-from ...core.model import Model
-from ...core.rounds import SEEN, TIE
-from ...core.votes import Voted
+from ...algorithm.rounds import SEEN, TIE
+from ...inputs.batch import Batch
+from ...inputs.features import Features
+from ...inputs.labels import Coded, Labels
+from ...learners.learner import Learner, Progress
+from ...learners.model import Model
+from ...spaces.expansion import Expansion
+from ...spaces.votes import Voted
+from ...spelling import spelled
 from ...streams.stream import Stream
 from ...tasks.classes import halves
 from ...tasks.sampling import SelectiveSampler
 from ...training.by_task import suited
 from ...transforms.front import Front
-from ...transforms.spelling import spelled
 from ..comparator.regret import loss_of, regret_of_pool
 from ..kinds import along, kind_of
 from ..measures.drift import detector

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ...core.batch import Batch
-from ...core.features import Features
-from ...core.inputs import Rows
-from ...core.labels import Coded, Labels, codes_of
-from ...core.learner import Learner, Progress
-from ...core.rounds import SEEN
+from ...algorithm.rounds import SEEN
+from ...inputs.batch import Batch
+from ...inputs.checking import Rows
+from ...inputs.features import Features
+from ...inputs.labels import Coded, Labels, codes_of
+from ...learners.learner import Learner, Progress
 from ...streams.stream import Stream, counting
 from ...training.by_task import suited
 from ...transforms.front import Front

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ...core import engine
-from ...core.inputs import Rows
-from ...core.labels import Labels, codes_of
-from ...core.learner import Learner
+from ...engine import compiling
+from ...inputs.checking import Rows
+from ...inputs.labels import Labels, codes_of
+from ...learners.learner import Learner
+from ...spelling import distinct, made, spelled, titled
 from ...streams.stream import Stream, known_options, stream
 from ...text import plural
 from ...training.by_task import first_learner, suited, task_of
 from ...training.opening import opening, opening_of, with_task
 from ...transforms.pipeline import Pipeline
-from ...transforms.spelling import distinct, made, spelled, titled
 from ...transforms.table import Table
 from ..comparator.regret import hindsight, regret_of, want_of
 from ..comparator.solver import NORMS
@@ -322,7 +322,7 @@ def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
         "classes": None if m.labels is None else len(m.labels),
         "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
         "seconds_reading": found.reading,
-        "level": engine.level(),
+        "level": compiling.level(),
         "true_drifts": [t for t in getattr(opened.reader, "drifts", []) if t < found.examples],
     }
 

@@ -1,0 +1,1 @@
+"""What an algorithm declares: parameters, state, rounds, bounds; `kernel=` and `budget=`."""

@@ -1,0 +1,1 @@
+"""What comes in: checked rows, side columns, features, dicts, hashed names, labels, batches."""

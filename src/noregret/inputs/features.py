@@ -1,0 +1,432 @@
+"""Coordinates: how the columns of an array, or the names in a dict, become places in the weight vector.
+
+Columns fix the width at the first call; Numbers are columns without an end, as sparse files have them; Names grow an exact table;
+Hashed fold any number of names into 2^bits places. The constant feature has a place of its own in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .checking import Rows, Side, given, refuse_not_finite, some_of
+from .dicts import MEET, NOWHERE, UNKNOWN, Book, read
+from .hashing import hash_name
+
+Row = tuple[np.ndarray, np.ndarray]
+
+
+def values_of(x: Mapping[Any, Any]) -> np.ndarray:
+    """Return the values of a named example, or an error that names the feature."""
+    try:
+        total = sum(x.values())  # text does not add up, though NumPy would read it
+        values = np.fromiter(x.values(), np.float64, len(x))
+    except (TypeError, ValueError):
+        name, v = next((k, v) for k, v in x.items() if not isinstance(v, (Real, np.number, np.bool_)))
+        raise TypeError(
+            f"feature {name!r} has value {v!r}; expected a number. Write a category as a feature of its own, such as "
+            f"{{'{name}={v}': 1}}."
+        ) from None
+    if total - total != 0.0 and not np.isfinite(values).all():
+        at = int(np.argmin(np.isfinite(values)))
+        refuse_not_finite("the example", 0, list(x)[at], repr(float(values[at])))
+    return values
+
+
+def add_duplicates(idx: np.ndarray, values: np.ndarray) -> Row:
+    """Sum the values of equal coordinates."""
+    places, inverse = np.unique(idx, return_inverse=True)
+    return places, np.bincount(inverse, values, len(places))
+
+
+class Named(NamedTuple):
+    """A batch of named examples, all of them checked and read; one with a new name is read again when its turn to join comes."""
+
+    examples: Sequence[Mapping[Any, Any]]
+    found: Sequence[Row | None]  # None for one with a new name
+    columns: Side = {}  # side columns, as Rows have them
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return len(self.examples)
+
+    def cut(self, a: int, b: int) -> Named:
+        """Return examples a to b."""
+        return Named(self.examples[a:b], self.found[a:b], some_of(self.columns, slice(a, b)))
+
+    def column(self, name: str) -> np.ndarray | None:
+        """Return a side column, None where there is none."""
+        return self.columns.get(name)
+
+    def beside(self, **columns: np.ndarray | None) -> Named:
+        """Return the examples with more side columns, those that are not None."""
+        return self._replace(columns={**self.columns, **given(columns)})
+
+
+def read_all(features: Features, examples: Sequence[Mapping[Any, Any]]) -> Named:
+    """Return named examples as far as their names are known, or an error; nothing changes."""
+    rows = [features.row(x, False) for x in examples]
+    return Named(examples, [row if features.complete(x, row) else None for x, row in zip(examples, rows, strict=True)])
+
+
+def stacked(features: Features, examples: Iterable[Mapping[Any, Any]], grow: bool) -> Rows:
+    """Return named examples as CSR rows; unknown names join the table or are left out."""
+    return joined([features.row(x, grow) for x in examples])
+
+
+def joined(found: Sequence[Row]) -> Rows:
+    """Return sparse rows as a batch."""
+    indptr = np.zeros(len(found) + 1, np.int64)
+    np.cumsum([len(idx) for idx, _ in found], out=indptr[1:])
+    return Rows("csr", (indptr, np.concatenate([i for i, _ in found]), np.concatenate([v for _, v in found])), len(found), 0)
+
+
+class Columns:
+    """The columns of an array or frame: fixed at the first call."""
+
+    kind = "columns"
+    grows = False
+
+    def __init__(self, width: int, bias: bool, names: list[str] | None = None) -> None:
+        self.width = width
+        self.bias = bias
+        self.names = names
+        self.place = Book({name: j for j, name in enumerate(names)}) if names else None
+
+    @property
+    def size(self) -> int:
+        """Coordinates in use, the constant feature included."""
+        return self.width + self.bias
+
+    @property
+    def constant(self) -> int:
+        """Where the constant feature is."""
+        return self.width
+
+    def row(self, x: Any, grow: bool) -> Row:
+        """Return one example as coordinates and values."""
+        if not isinstance(x, Mapping):
+            values = np.asarray(x, np.float64)
+            if values.shape != (self.width,):
+                raise ValueError(f"expected one row of {self.width} features, got an array of shape {values.shape}")
+            if not np.isfinite(values).all():
+                at = int(np.argmax(~np.isfinite(values)))
+                refuse_not_finite("the example", 0, at, repr(float(values[at])))
+            idx = np.flatnonzero(values)
+            return idx.astype(np.uint32), values[idx]
+        found = None if self.place is None else read(x, self.place)
+        if found is not None and not found[2]:
+            return found[:2]
+        values = values_of(x)
+        if self.place is not None:
+            unknown = [k for k in x if k not in self.place]
+            idx = np.fromiter((self.place.get(k, 0) for k in x), np.uint32, len(x))
+        else:
+            unknown = [k for k in x if not (isinstance(k, (int, np.integer)) and 0 <= k < self.width)]
+            idx = np.fromiter(x, np.uint32, len(x)) if not unknown else np.empty(0, np.uint32)
+        if unknown:
+            what = "column names" if self.place else f"column numbers 0 to {self.width - 1}"
+            raise ValueError(f"unknown feature {unknown[0]!r}: this model was started on an array, expected {what}")
+        return idx, values
+
+    def complete(self, x: Mapping[Any, Any], row: Row) -> bool:
+        """Return whether a row, read when no name could join, is all there is to read."""
+        return True
+
+    def check(self, rows: Rows, learner: str) -> None:
+        """Refuse a batch of another width."""
+        if rows.width != self.width:
+            raise ValueError(f"X has {rows.width} features, but {learner} is expecting {self.width} features as input")
+
+    def rows(self, rows: Rows, grow: bool) -> Rows:
+        """Return the batch: columns are places."""
+        return rows
+
+
+class Numbers:
+    """Whole numbers from 0, as many as come: the columns of sparse files. The constant feature is first, so that it stays there."""
+
+    kind = "numbers"
+    grows = True
+    width = None
+    names = None
+    titles: Any = None  # whoever numbers the features, with their `feature_names`
+    MOST = 1 << 28  # 2 GB of weights in float64
+
+    def __init__(self, bias: bool, count: int = 0) -> None:
+        self.bias = bias
+        self.count = count
+
+    @property
+    def size(self) -> int:
+        """Coordinates in use, the constant feature included."""
+        return self.count + self.bias
+
+    @property
+    def constant(self) -> int:
+        """Where the constant feature is."""
+        return 0
+
+    def row(self, x: Any, grow: bool) -> Row:
+        """Return one example as coordinates and values; numbers never learned from are left out unless they join."""
+        if isinstance(x, Mapping):
+            values = values_of(x)
+            for k in x:
+                if not (isinstance(k, (int, np.integer)) and k >= 0):
+                    raise ValueError(f"unknown feature {k!r}: this model knows features by number, expected 0, 1, 2, ...")
+            idx = np.fromiter(x, np.int64, len(x))
+        else:
+            idx, values = Columns(np.size(x), False).row(x, False)
+        top = int(idx.max(initial=-1)) + 1
+        self._fitting(top)
+        return self._placed(idx, values, top, grow)
+
+    def complete(self, x: Mapping[Any, Any], row: Row) -> bool:
+        """Return whether a row, read when no number could join, is all there is to read."""
+        return len(row[0]) == len(x)
+
+    def check(self, rows: Rows, learner: str) -> None:
+        """Refuse a number that would need too much memory."""
+        self._fitting(rows.width)
+
+    def _fitting(self, top: int) -> None:
+        if top > self.MOST:
+            raise ValueError(
+                f"feature number {top - 1} would need {8 * top / 1e9:.0f} GB of weights or more: fold the numbers with hash_bits"
+            )
+
+    def rows(self, rows: Rows, grow: bool) -> Rows:
+        """Put numbered columns in their places; those never learned from are left out unless they join."""
+        if rows.layout == "dense":
+            rows = replaced(rows, [np.array([j], np.uint32) for j in range(rows.width)])
+        indptr, indices, data = rows.arrays
+        places, values = self._placed(indices, data, rows.width, grow)
+        if len(places) < len(indices):
+            kept = np.concatenate([[0], np.cumsum(indices < self.count)])
+            indptr = kept[indptr]
+        return rows._replace(arrays=(indptr, places, values))
+
+    def _placed(self, idx: np.ndarray, values: np.ndarray, top: int, grow: bool) -> Row:
+        if grow:
+            self.count = max(self.count, top)
+        elif top > self.count:
+            known = idx < self.count
+            idx, values = idx[known], values[known]
+        return (idx + np.uint32(self.bias) if self.bias else idx).astype(np.uint32, copy=False), values
+
+
+class Places(Book):
+    """A table that gives a name its place when it is first looked up."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+
+    def __missing__(self, name: Any) -> int:
+        place = self[name] = len(self) + self.first
+        return place
+
+
+class Names:
+    """Names of features, each with a place of its own, in order of first appearance."""
+
+    kind = "names"
+    grows = True
+    width = None
+
+    def __init__(self, bias: bool) -> None:
+        self.bias = bias
+        self.table = Places(int(bias))
+
+    @property
+    def size(self) -> int:
+        """Coordinates in use, the constant feature included."""
+        return len(self.table) + self.bias
+
+    @property
+    def constant(self) -> int:
+        """Where the constant feature is: first, so that it stays there as names come."""
+        return 0
+
+    @property
+    def names(self) -> list[Any]:
+        """Return the names in order of their places."""
+        return list(self.table)
+
+    def row(self, x: Mapping[Any, Any], grow: bool) -> Row:
+        """Return one example as coordinates and values; unknown names join the table or are left out."""
+        if type(x) is not dict and not isinstance(x, Mapping):
+            raise TypeError(f"this model learns from named features: expected a dict, got {type(x).__name__}")
+        found = read(x, self.table, first=int(self.bias), room=NOWHERE if grow else 0)
+        if found is None:
+            values = values_of(x)
+            place = map(self.table.__getitem__, x) if grow else map(self.table.get, x, repeat(NOWHERE))
+            found = np.fromiter(place, np.uint32, len(x)), values, 0 if grow else UNKNOWN
+        idx, values, said = found
+        if said:
+            known = idx != NOWHERE
+            return idx[known], values[known]
+        return idx, values
+
+    def complete(self, x: Mapping[Any, Any], row: Row) -> bool:
+        """Return whether a row, read when no name could join, is all there is to read."""
+        return len(row[0]) == len(x)
+
+    def check(self, rows: Rows, learner: str) -> None:
+        """Refuse a batch without names."""
+        if rows.names is None:
+            raise ValueError(
+                f"this {learner} learns from named features: expected dicts or a frame with column names, got an array"
+            )
+
+    def rows(self, rows: Rows, grow: bool) -> Rows:
+        """Put the columns of a frame in their places."""
+        assert rows.names is not None
+        return replaced(rows, [self.row({name: 1.0}, grow)[0] for name in rows.names])
+
+
+class Folded(Book):
+    """A table that folds a name into one of 2^bits places when it is first looked up, and remembers the first 2 x 2^bits names."""
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+        self.room = 2 << bits
+
+    def fold(self, name: Any) -> int:
+        """Return the place of a name."""
+        return hash_name(name) & ((1 << self.bits) - 1)
+
+    def __missing__(self, name: Any) -> int:
+        at = self.fold(name)
+        if len(self) < self.room:
+            self[name] = at
+        return at
+
+
+class Hashed:
+    """Names folded into 2^bits places; a bounded table remembers the first names seen, for speed and to count collisions."""
+
+    kind = "hashed"
+    grows = False
+
+    def __init__(self, bits: int, bias: bool) -> None:
+        if not (isinstance(bits, (int, np.integer)) and 1 <= bits <= 31):
+            raise ValueError(f"hash_bits must be a whole number from 1 to 31, got {bits!r}")
+        self.bits = int(bits)
+        self.bias = bias
+        self.width: int | None = None  # of the arrays learned from, if any
+        self.table = Folded(self.bits)
+
+    @property
+    def size(self) -> int:
+        """Coordinates in use, the constant feature included."""
+        return (1 << self.bits) + self.bias
+
+    @property
+    def constant(self) -> int:
+        """Where the constant feature is: after all places."""
+        return 1 << self.bits
+
+    @property
+    def names(self) -> list[Any]:
+        """Return the remembered names."""
+        return list(self.table)
+
+    @property
+    def collisions(self) -> int:
+        """Return how many of the names remembered share a place with an earlier one."""
+        return len(self.table) - len(set(self.table.values()))
+
+    def place(self, name: Any, grow: bool) -> int:
+        """Return the place of a name."""
+        at = self.table[name] if grow else self.table.get(name)
+        return self.table.fold(name) if at is None else at
+
+    def row(self, x: Mapping[Any, Any], grow: bool) -> Row:
+        """Return one example as coordinates and values; names that meet in one place are summed."""
+        if type(x) is not dict and not isinstance(x, Mapping):
+            width = self.fitting(np.size(x))
+            row = Columns(width, False).row(x, False)
+            self.width = width if grow else self.width
+            return row
+        found = read(x, self.table, bits=self.bits, room=self.table.room if grow else 0)
+        if found is None:
+            values, places = values_of(x), [self.place(name, grow) for name in x]
+            found = np.array(places, np.uint32), values, MEET if len(set(places)) < len(places) else 0
+        idx, values, said = found
+        return add_duplicates(idx, values) if said else (idx, values)
+
+    def complete(self, x: Mapping[Any, Any], row: Row) -> bool:
+        """Return whether a row, read when no name could join, is all there is to read: no name is still to be remembered."""
+        return len(self.table) >= self.table.room or x.keys() <= self.table.keys()
+
+    def check(self, rows: Rows, learner: str) -> None:
+        """Refuse another number of columns than before, or more than places."""
+        if rows.names is None:
+            self.fitting(rows.width, learner)
+
+    def fitting(self, width: int, learner: str = "this learner") -> int:
+        """Return a width that fits."""
+        if self.width not in (None, width):
+            raise ValueError(f"X has {width} features, but {learner} is expecting {self.width} features as input")
+        if not 1 <= width <= 1 << self.bits:
+            raise ValueError(f"X has {width} columns, expected 1 to 2^{self.bits}, the places of hash_bits={self.bits}")
+        return width
+
+    def rows(self, rows: Rows, grow: bool) -> Rows:
+        """Put the columns of a frame in their places; those of an array are places already."""
+        if rows.names is None:
+            self.width = rows.width if grow else self.width
+            return rows
+        return replaced(rows, [np.array([self.place(name, grow)], np.uint32) for name in rows.names])
+
+
+class Anything:
+    """Objects of any kind, which a kernel compares: each is the one value of its row, and there are no features."""
+
+    kind = "objects"
+    grows = False
+    bias = False
+    names = None
+    width = 1
+    size = 1
+    constant = 0
+
+    def row(self, x: Any, grow: bool) -> Row:
+        """Return one object as a row."""
+        value = np.empty(1, object)
+        value[0] = x
+        return np.zeros(1, np.uint32), value
+
+    def complete(self, x: Any, row: Row) -> bool:
+        """Return whether a row is all there is to read."""
+        return True
+
+    def check(self, rows: Rows, learner: str) -> None:
+        """Refuse rows of numbers."""
+        if rows.arrays[-1].dtype != object:
+            raise ValueError(f"{learner} compares objects with a function: give a list of them, not rows of numbers")
+
+    def rows(self, rows: Rows, grow: bool) -> Rows:
+        """Return the batch."""
+        return rows
+
+
+def replaced(rows: Rows, places: Sequence[np.ndarray]) -> Rows:
+    """Return dense rows as CSR rows whose columns have moved; those that meet are summed, one without a place is left out."""
+    keep = [j for j, at in enumerate(places) if len(at)]
+    at, where = np.unique(np.array([places[j][0] for j in keep], np.uint32), return_inverse=True)
+    X = np.zeros((rows.n, len(at)))
+    for j, k in zip(keep, where, strict=True):
+        X[:, k] += rows.arrays[0][:, j]
+    mask = X != 0.0
+    indptr = np.zeros(len(X) + 1, np.int64)
+    np.cumsum(mask.sum(1), out=indptr[1:])
+    return rows._replace(layout="csr", arrays=(indptr, np.broadcast_to(at, X.shape)[mask], X[mask]), names=None)
+
+
+Features = Columns | Numbers | Names | Hashed | Anything

@@ -1,0 +1,405 @@
+"""The learner of rows: input, verbs and faces common to every task. A subclass with a `step` is an algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from ..algorithm.basis import kernelizable
+from ..algorithm.rounds import EXAMPLES, UPDATES
+from ..algorithm.state import Need, needs_of
+from ..inputs import checking
+from ..inputs.checking import Rows
+from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, Row, joined, read_all, stacked
+from ..inputs.labels import Labels
+from .base import Base
+from .declarations import check_step, check_weights
+from .model import Model
+from .supports import Supports
+
+
+class Progress(NamedTuple):
+    """What a learner did with consecutive rows: scores from before each update, and what was known when they began."""
+
+    f: np.ndarray  # one column, or one per class in order of codes
+    y: np.ndarray  # targets, or codes of the labels
+    many: bool = False  # a score per class
+    seen: int = 0  # the tally's note of the classes seen
+    tie: int = 1
+    positive: int = 0
+
+
+class Learner(Supports, Base):
+    """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
+
+    Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
+    """
+
+    task: ClassVar[Any]  # a Task
+    model_class: ClassVar[Any] = Model
+    listed: ClassVar[bool] = True
+    by_domain: ClassVar[bool] = False  # whether every row belongs to one of several domains
+    tags: ClassVar[dict[str, dict[str, Any]]] = {}  # scikit-learn's tags where the theory restricts the input
+    options: ClassVar[dict[str, Any]] = {
+        "kernel": None,
+        "budget": None,
+        "epochs": 1,
+        "shuffle": False,
+        "seed": 0,
+        "hash_bits": None,
+        **Base.options,
+    }
+
+    @classmethod
+    def check_declaration(cls) -> None:
+        """Refuse mistakes, with what to write instead."""
+        super().check_declaration()
+        if "name" in cls.__dict__ and cls.State is not None:
+            check_weights(cls)
+            check_step(cls)
+
+    @classmethod
+    def _unfit(cls) -> set[str]:
+        """Return the options that have no meaning for the algorithm."""
+        need = needs_of(cls.State)[0] if cls.State is not None else None
+        plain = isinstance(need, Need) and need.what in ("vector", "scale")
+        able = cls.State is not None and kernelizable(cls.State)
+        kernels = ("kernel", "budget") if not able else ("budget",) if cls.policy is not None else ()
+        return {*super()._unfit(), *(() if plain else ("average",)), *kernels}
+
+    # ---- input -------------------------------------------------------------------------------------------------------
+    def _named(self, X: Any) -> bool:
+        """Return whether a batch is a sequence of named examples."""
+        return is_dicts(X) and not self._of_objects
+
+    def _one(self, x: Any) -> Rows | None:
+        """Return one example as rows from which a model may begin; None for a named one."""
+        if self._of_objects:
+            return checking.objects([x])
+        return None if isinstance(x, Mapping) else checking.one_row(x)
+
+    def _features(self, rows: Rows | None) -> Features:
+        """Return the table of features of a model that begins with these rows, or with a dict."""
+        bias = bool(getattr(self, "fit_intercept", False))
+        if self._of_objects:
+            return Anything()
+        if self.hash_bits is not None:
+            return Hashed(self.hash_bits, bias)
+        return Names(bias) if rows is None else Columns(rows.width, bias, rows.names)
+
+    def check_rows(self, X: Any, fresh: bool = False) -> Rows:
+        """Return X as checked rows that fit the model (unless a fresh one is to be made of them); nothing changes."""
+        if self._of_objects:
+            return checking.objects(X)
+        rows = checking.rows(X, self.dtype)
+        if self.nonnegative:
+            checking.refuse_negative(rows, type(self).__name__)
+        m = self.held
+        if m is not None and not fresh:
+            self._check_names(m, rows)
+            m.features.check(rows, type(self).__name__)
+        return rows
+
+    def _batch(self, X: Any) -> Rows | Named:
+        """Return X as checked rows or named examples that fit the model; nothing changes."""
+        if not self._named(X):
+            return self.check_rows(X)
+        found = read_all(self.model.features if self.started else self._features(None), X)
+        if self.nonnegative:
+            for x in X:
+                self._check_row(x)
+        return found
+
+    def place(self, m: Model, rows: Rows, grow: bool) -> Rows:
+        """Return checked rows in the coordinates of the model; new names may join it."""
+        rows = m.features.rows(rows, grow)
+        if grow and m.features.grows:
+            m.widen()
+        return rows
+
+    def _check_names(self, m: Model, rows: Rows) -> None:
+        """Hold a frame to the names of the first one."""
+        known = m.features.names if isinstance(m.features, Columns) else None
+        if known and rows.names is None:
+            what = f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names"
+            checking.warn("UserWarning", what)
+        elif rows.names is not None and isinstance(m.features, Columns):
+            if known is None:
+                checking.warn("UserWarning", f"X has feature names, but {type(self).__name__} was fitted without feature names")
+            elif known != rows.names:
+                refuse_names(known, rows.names)
+
+    def _row(self, m: Model, x: Any, grow: bool) -> tuple[np.ndarray, np.ndarray]:
+        if self.nonnegative:
+            self._check_row(x)
+        idx, values = m.features.row(x, grow)
+        if grow and m.features.grows and (m.features.size > m.ready or m.filled):
+            m.widen()
+        return idx, values
+
+    def _check_row(self, x: Any) -> None:
+        """Refuse features below 0 where the theory has no place for them."""
+        if not self.nonnegative:
+            return
+        low = min(x.values() if isinstance(x, Mapping) else np.ravel(x), default=0.0)
+        if low < 0.0:
+            raise ValueError(f"{type(self).__name__} is for features that are not negative, got {low:g}")
+
+    def _scores(self, X: Any) -> np.ndarray:
+        m = self.model
+        return m.score(stacked(m.features, X, grow=False) if self._named(X) else self.place(m, self.check_rows(X), grow=False))
+
+    # ---- learning: the path of one real score; classifiers have labels on top of it --------------------------------------
+    def new_model(self, rows: Rows | None, features: Features | None = None) -> Model:
+        """Return a new model for these rows, or for dicts."""
+        return self.model_with(rows, features, None)
+
+    def model_with(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Model:
+        """Return a new model with these tables."""
+        m: Model = self.model_class(self, features or self._features(rows), labels, rows is None or rows.layout == "csr")
+        if rows is not None and features is None:
+            m.features.check(rows, type(self).__name__)
+        return m
+
+    def _begun(self, rows: Rows | Named, *tables: Any) -> Model:
+        """Return the model, or a new one with these tables; an error if the rows do not fit it."""
+        first = rows if isinstance(rows, Rows) else None
+        m = self.held or self.new_model(first, *tables)
+        if first is not None:
+            m.features.check(first, type(self).__name__)
+        return m
+
+    def _whole(self, X: Any) -> tuple[Rows, Features | None]:
+        """Return all rows to fit, checked; and the table of their names, in whose places they are, if they are dicts."""
+        if not self._named(X):
+            return self.check_rows(X, fresh=True), None
+        features = self._features(None)
+        for x in X:
+            self._check_row(x)
+        return stacked(features, X, grow=True), features
+
+    def targets(self, y: Any, n: int) -> np.ndarray:
+        """Return what the step takes for the y of n rows, checked."""
+        found: np.ndarray = self.task.targets(y, n)
+        return found
+
+    def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Predict, then learn, on each row in order; return the scores from before each update."""
+        rows = self._batch(X)
+        done = self.learn_rows(rows, y, checking.sample_weights(sample_weight, rows.n))
+        return np.concatenate([piece.f[:, 0] for piece in done])
+
+    def learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+        """Learn from checked rows in order; a model that begins here takes `features` for its table."""
+        targets = self.targets(y, rows.n)
+        m = self._begun(rows, features)
+        with m.unharmed():
+            done = self._run_pieces(m, rows, targets, c)
+        self._keep(m)
+        return done
+
+    def _run_pieces(self, m: Model, rows: Rows | Named, y: np.ndarray, c: np.ndarray | None) -> list[Progress]:
+        """Put rows in their places and learn from them; new features join as they come."""
+        done: list[Progress] = []
+        a = 0
+        for piece in self._named_pieces(m, rows, c) if isinstance(rows, Named) else self.in_place(m, rows):
+            b = a + piece.n
+            done += self._run(m, piece, y[a:b], None if c is None else c[a:b])
+            a = b
+        return done
+
+    def in_place(self, m: Model, rows: Rows) -> Iterator[Rows]:
+        """Yield rows in their places, in runs to learn at once."""
+        for a, b, width in self._pieces(m, rows):
+            yield self.place(m, rows.cut(a, b)._replace(width=width), grow=True)
+
+    def _named_pieces(self, m: Model, rows: Named, c: np.ndarray | None) -> Iterator[Rows]:
+        """Yield named examples in their places; a run, once learned, ends before an example for which the model must make room."""
+        a = 0
+        run: list[Row] = []
+        for i, row in enumerate(rows.found):
+            if row is None:
+                size = m.features.size
+                row = m.features.row(rows.examples[i], c is None or c[i] > 0.0)  # what has weight 0 brings no names
+                if m.features.size > size and (m.features.size > m.ready or m.filled):
+                    if run:
+                        yield joined(run).beside(**rows.cut(a, i).columns)
+                    m.widen()
+                    a, run = i, []
+            run.append(row)
+        yield joined(run).beside(**rows.cut(a, rows.n).columns)
+
+    def _pieces(self, m: Model, rows: Rows) -> list[tuple[int, int, int]]:
+        """Return the runs of rows to learn at once, with their width: all, unless new features change the formulas row by row."""
+        if not (m.filled and m.features.grows and rows.layout == "csr" and rows.names is None):
+            return [(0, rows.n, rows.width)]
+        indptr, indices, _ = rows.arrays
+        tops = np.maximum.accumulate([int(indices[a:b].max()) + 1 if a < b else 0 for a, b in pairwise(indptr)])
+        starts = [0, *(np.flatnonzero(np.diff(tops)) + 1).tolist()]
+        return [(a, b, int(tops[a])) for a, b in zip(starts, [*starts[1:], rows.n], strict=True)]
+
+    def score_rows(self, rows: Rows) -> np.ndarray:
+        """Return the scores of checked rows, one per class in order of codes."""
+        return self.scores_by(self.model, rows)
+
+    def scores_by(self, m: Model, rows: Rows) -> np.ndarray:
+        """Return the scores of checked rows by a model of this learner, kept or not."""
+        m.features.check(rows, type(self).__name__)
+        return m.score(self.place(m, rows, grow=False))
+
+    def _keep(self, m: Model) -> None:
+        """Keep a new model once it has learned something (rows of weight 0 alone leave none)."""
+        if self.held is None and m.tally[EXAMPLES]:
+            self.model = m
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows in order."""
+        self.learn_many(X, y, sample_weight)
+        return self
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None) -> Self:
+        """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
+        rows, features = self._whole(X)
+        targets = self.targets(y, rows.n)
+        rows, targets, c = checking.without_zeros(rows, targets, checking.sample_weights(sample_weight, rows.n))
+        if rows.n == 0:
+            raise ValueError("all sample weights are zero: there is nothing to fit")
+        m = self.new_model(rows, features)
+        self._epochs(m, rows if features else self.place(m, rows, grow=True), targets, c, epochs, until)
+        self.model = m
+        return self
+
+    def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> Any:
+        """Learn one example with weight w; return the prediction made before."""
+        f = self._learn_row(x, float(self.targets([y], 1)[0]), w)
+        return self.task.answer(self.held or self.new_model(None), f)
+
+    def _learn_row(self, x: Any, target: float, w: float) -> np.ndarray:
+        """Learn one example; return its score from before."""
+        c = 1.0 if w == 1.0 else checking.one_weight(w)
+        held = self.held
+        m = held or self.new_model(self._one(x))
+        if c == 0.0:
+            return m.score_row(*m.features.row(x, False))
+        idx, values = self._row(m, x, grow=True)
+        f = m.learn_row(idx, values, target, c)
+        if held is None:
+            self.model = m
+        return f
+
+    def predict_one(self, x: Any) -> Any:
+        """Return the prediction for one example; before anything is learned, that of the start (None without labels)."""
+        m = self.held or self.new_model(self._one(x))
+        return self.task.answer(m, m.score_row(*m.features.row(x, False)))
+
+    # ---- verbs -------------------------------------------------------------------------------------------------------
+    def _epochs(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None, epochs: int | None, until: str | None) -> None:
+        """Run epochs over checked rows."""
+        if until not in (None, "separated"):
+            raise ValueError(f"until must be None or 'separated', got {until!r}")
+        epochs = epochs if epochs is not None else 100 if until and self.epochs == 1 else self.epochs
+        if not (isinstance(epochs, (int, np.integer)) and epochs >= 1):
+            raise ValueError(f"epochs must be a whole number of at least 1, got {epochs!r}")
+        rng = np.random.default_rng(self.seed)
+        for epoch in range(1, epochs + 1):  # noqa: B007
+            before = m.tally[UPDATES]
+            if self.shuffle:
+                order = rng.permutation(rows.n)
+                self._run(m, rows.take(order), y[order], None if c is None else c[order])
+            else:
+                self._run(m, rows, y, c)
+            if until and m.tally[UPDATES] == before:
+                break
+        self.n_epochs_ = epoch
+        if until:
+            self.separated_ = bool(m.tally[UPDATES] == before)
+            if not self.separated_:
+                what = f"{epochs} epochs and still updating: the data may not be separable, or need more epochs"
+                checking.warn("ConvergenceWarning", what)
+
+    def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> list[Progress]:
+        """Learn from checked rows in order."""
+        return [Progress(m.learn(rows, y, c), y)]
+
+    def _read(self, W: np.ndarray) -> Any:
+        """Return weights as the reader wants them."""
+        if not self.__dict__.get("sparse_coef_"):
+            return W
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix(np.atleast_2d(W))
+
+    # ---- reading back ------------------------------------------------------------------------------------------------
+    @property
+    def n_features_in_(self) -> int:
+        """Columns of the arrays learned from, or names known."""
+        features = self.model.features
+        return features.size - features.bias if features.width is None else features.width
+
+    @property
+    def feature_names_(self) -> list[Any]:
+        """Names of the features, where names were given; hashed ones as far as remembered."""
+        names = self.model.features.names
+        if names is None:
+            raise AttributeError("feature_names_: the features have no names")
+        return list(names)
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the columns of the frame learned from."""
+        features = self.model.features
+        if not isinstance(features, Columns) or features.names is None:
+            raise AttributeError("feature_names_in_")
+        return np.array(features.names, object)
+
+    @property
+    def hash_collisions_(self) -> int:
+        """Names that share a place with an earlier one (of those remembered)."""
+        features = self.model.features
+        if not isinstance(features, Hashed):
+            raise AttributeError("hash_collisions_: the features are not hashed")
+        return features.collisions
+
+    def _all_weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return (coef, intercept), one row per class or one row."""
+        m = self.model
+        w = m.weights()
+        if not m.features.bias:
+            return w, np.zeros(len(w))
+        j = m.features.constant
+        return np.delete(w, j, axis=1), w[:, j].copy()
+
+    # ---- scikit-learn, without importing it --------------------------------------------------------------------------
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+
+        kind = self.task.estimator
+        return Tags(
+            estimator_type=kind,
+            target_tags=TargetTags(required=self.task.supervised),
+            transformer_tags=None,
+            classifier_tags=ClassifierTags(**self.tags.get("classifier", {})) if kind == "classifier" else None,
+            regressor_tags=RegressorTags(**self.tags.get("regressor", {})) if kind == "regressor" else None,
+            input_tags=InputTags(sparse=True, **self.tags.get("input", {})),
+        )
+
+
+def is_dicts(X: Any) -> bool:
+    """Return whether a batch is a sequence of named examples."""
+    return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Mapping)
+
+
+def refuse_names(known: list[str], given: list[str]) -> None:
+    """Raise the error of a frame whose columns are not those of the first one, as scikit-learn words it."""
+    message = "The feature names should match those that were passed during fit.\n"
+    unseen, missing = sorted(set(given) - set(known)), sorted(set(known) - set(given))
+    if unseen:
+        message += "Feature names unseen at fit time:\n" + "".join(f"- {n}\n" for n in unseen[:5])
+    if missing:
+        message += "Feature names seen at fit time, yet now missing:\n" + "".join(f"- {n}\n" for n in missing[:5])
+    if not unseen and not missing:
+        message += "Feature names must be in the same order as they were in fit.\n"
+    raise ValueError(message)

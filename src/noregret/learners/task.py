@@ -1,0 +1,59 @@
+"""A task: a kind of problem. It checks targets, runs a step over rows, and makes answers of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..algorithm.rounds import UnitCost
+from ..inputs import checking
+from ..inputs.labels import Labels
+from .drivers import Text
+
+TASKS: dict[str, Task] = {}
+
+
+class Task(str):
+    """The text that users see, as in `learner.task`, with what the code asks of it.
+
+    This one is a real score and an answer that is the score. `m` is a model, or anything with its labels, tally and `many`.
+    """
+
+    estimator: ClassVar[str]  # what scikit-learn calls its learners
+    supervised: ClassVar[bool] = True  # whether there is a y
+    labelled: ClassVar[bool] = False  # whether y are labels, which a model keeps a table of
+    text: ClassVar[Text]  # the loops over rows
+    __slots__ = ()
+
+    def __new__(cls, name: str) -> Task:
+        """Make the task known by its name."""
+        return TASKS.setdefault(name, super().__new__(cls, name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self),)
+
+    def loops(self, many: bool) -> Text:
+        """Return the loops over rows of a model with one score, or one for each class."""
+        return self.text
+
+    def targets(self, y: Any, n: int) -> np.ndarray:
+        """Return what the step takes for the y of n rows, checked."""
+        return checking.targets(y, n, numeric=True)
+
+    def answer(self, m: Any, f: np.ndarray, known: int | None = None) -> Any:
+        """Return the answer to one row, given its scores; `known` is the tally's note of the classes seen, if not that of now."""
+        return float(f[0])
+
+    def answers(self, m: Any, f: np.ndarray) -> np.ndarray:
+        """Return the answer to each row, given its scores."""
+        return f[:, 0]
+
+    def margins(self, m: Any, f: np.ndarray) -> np.ndarray:
+        """Return scores in the form of `decision_function`."""
+        return f[:, 0]
+
+    def costs(self, algorithm: Any, given: Mapping[str, Any], labels: Labels) -> Any:
+        """Return how rivals are chosen and the margins asked for."""
+        return UnitCost()

@@ -1,0 +1,1 @@
+"""Many learners weighed by their losses: Hedge and Auto."""

@@ -1,0 +1,233 @@
+"""Weighing learners by their losses: Hedge, AdaHedge, fixed share, the Bayes mixture; what was paid, the regret and its bound."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..engine import compiling
+from ..engine.elementary import exp, log, log1p, over
+from ..engine.words import strict
+
+Array = np.ndarray
+PAID, ROUNDS, DELTA, RANGE = range(4)  # totals: what was paid, rounds, AdaHedge's mixability gap, largest sample weight
+SHARE_ETA = 0.05  # rate of fixed share: sqrt(8 ln K/T) for ten thousand rounds
+
+
+# ---- rules: weights before each round into W, from losses (a row for each round) -------------------------------------
+@strict
+def by_losses(L: Array, eta: float, w: Array) -> float:
+    """Fill w with weights proportional to exp(-eta L), the best learners alone when eta is infinite."""
+    least, total = L[0], 0.0
+    for k in range(L.shape[0]):
+        least = min(least, L[k])
+    for k in range(L.shape[0]):
+        gap = L[k] - least
+        w[k] = (1.0 if gap == 0.0 else 0.0) if eta == math.inf else exp(-eta * gap)
+        total += w[k]
+    for k in range(L.shape[0]):
+        w[k] /= total
+    return least
+
+
+@strict
+def pay(losses: Array, c: float, L: Array, totals: Array, w: Array) -> float:
+    """Pay the weighted loss of a round and return it; the learners' own losses grow."""
+    h = 0.0
+    for k in range(L.shape[0]):
+        h += w[k] * c * losses[k]
+        L[k] += c * losses[k]
+    totals[PAID] += h
+    totals[ROUNDS] += 1.0
+    totals[RANGE] = max(totals[RANGE], c)
+    return h
+
+
+def hedge(losses: Array, c: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array) -> None:
+    """Weigh by exp(-eta_t L), eta_t = sqrt(8 ln K/t) unless eta is given."""
+    for i in range(losses.shape[0]):
+        by_losses(L, eta if eta > 0.0 else math.sqrt(8.0 * log(L.shape[0]) / (totals[ROUNDS] + 1.0)), W[i])
+        if c[i] > 0.0:
+            pay(losses[i], c[i], L, totals, W[i])
+
+
+def adahedge(
+    losses: Array, c: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array
+) -> None:
+    """Weigh by exp(-L ln K/Delta), Delta the sum of what was paid beyond the mix losses."""
+    for i in range(losses.shape[0]):
+        rate = log(L.shape[0]) / totals[DELTA] if totals[DELTA] > 0.0 else math.inf
+        before = by_losses(L, rate, W[i])
+        if c[i] > 0.0:
+            h = pay(losses[i], c[i], L, totals, W[i])
+            after, mass = L[0], 0.0
+            for k in range(L.shape[0]):
+                after = min(after, L[k])
+            if rate == math.inf:
+                mix = after - before
+            else:
+                for k in range(L.shape[0]):
+                    mass += W[i, k] * exp(-rate * c[i] * losses[i, k])
+                mix = -log(mass) / rate if mass > 0.0 else after - before
+            totals[DELTA] += max(0.0, h - mix)
+
+
+def fixed_share(
+    losses: Array, c: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array
+) -> None:
+    """Multiply weights by exp(-eta loss), then share: alpha of each goes to the others (1/t if alpha is below 0).
+
+    What is paid is the loss of the mixture, -ln sum_k w_k exp(-loss_k), if it mixes.
+    """
+    K = L.shape[0]
+    for i in range(losses.shape[0]):
+        for k in range(K):
+            W[i, k] = exp(logs[k])
+        if c[i] > 0.0:
+            h = pay(losses[i], c[i], L, totals, W[i])
+            top, total = -math.inf, 0.0
+            for k in range(K):
+                logs[k] -= eta * c[i] * losses[i, k]
+                top = max(top, logs[k])
+            for k in range(K):
+                total += exp(logs[k] - top)
+            if mixes:
+                totals[PAID] += -(top + log(total)) / eta - h
+            a = alpha if alpha >= 0.0 else 1.0 / (totals[ROUNDS] + 1.0)
+            for k in range(K):
+                logs[k] -= top + log(total)
+                if a > 0.0 and K > 1:
+                    w = exp(logs[k])
+                    logs[k] = log((1.0 - a) * w + a * (1.0 - w) / (K - 1.0))
+
+
+@strict
+def tell(W: Array, said: Array, votes: Array) -> None:
+    """Add the weights of those who say so to the vote for a code; -1 is no vote."""
+    for i in range(said.shape[0]):
+        for k in range(said.shape[1]):
+            if said[i, k] >= 0:
+                votes[i, said[i, k]] += W[i, k]
+
+
+# ---- mixtures of the members' probabilities ----------------------------------------------------------------------------
+def logit(p: float, least: float) -> float:
+    """Return log odds, of a probability kept `least` away from 0 and 1."""
+    q = min(max(p, least), 1.0 - least)
+    return log(q) - log1p(-q)
+
+
+@strict
+def mix_margins(margins: Array, w: Array, least: float, out: Array) -> None:
+    """Write the log odds of the mixture of members whose log odds are the margins."""
+    for i in range(margins.shape[0]):
+        p = 0.0
+        for k in range(margins.shape[1]):
+            p += w[k] / (1.0 + exp(-margins[i, k]))
+        out[i, 0] = logit(p, least)
+
+
+@strict
+def mix_losses(W: Array, losses: Array, positive: Array, least: float, out: Array) -> None:
+    """Write the log odds of the positive class, given the log losses of the members on the label that came."""
+    for i in range(losses.shape[0]):
+        right = 0.0
+        for k in range(losses.shape[1]):
+            right += W[i, k] * exp(-losses[i, k])
+        out[i, 0] = logit(right if positive[i] else 1.0 - right, least)
+
+
+@strict
+def log_loss(margins: Array, least: float, out: Array) -> None:
+    """Write ln(1 + e^-m) for each margin m, at most that of the probability `least`."""
+    for i in range(margins.shape[0]):
+        m = margins[i]
+        out[i] = min(max(0.0, -m) + log1p(exp(-abs(m))), -log(least))
+
+
+RULES = {"adahedge": adahedge, "hedge": hedge, "fixed_share": fixed_share, "bayes": fixed_share}
+
+
+def run(fn: Any) -> Any:
+    """Return one of these texts compiled, or as it is."""
+    return _built(fn, compiling.interpreting())
+
+
+@cache
+def _built(fn: Any, interpreting: bool) -> Any:
+    return compiling.compiled(fn)
+
+
+def votes(W: np.ndarray, said: np.ndarray, K: int) -> np.ndarray:
+    """Return the summed weight of those who say each of K codes."""
+    out = np.zeros((len(said), K))
+    run(tell)(np.ascontiguousarray(W), np.ascontiguousarray(said), out)
+    return out
+
+
+class Weighing:
+    """The weights of K learners under a rule, and what following them has cost so far."""
+
+    def __init__(self, K: int, rule: str, eta: float | None, alpha: float | None) -> None:
+        self.rule, self.eta, self.alpha = rule, eta, alpha
+        self.losses, self.logs, self.totals = np.zeros(K), np.full(K, -log(K)), np.zeros(4)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return what changes from round to round."""
+        return {"losses": self.losses, "logs": self.logs, "totals": self.totals}
+
+    def play(self, losses: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """Play rounds, a row of losses and a sample weight each; return the weights before each."""
+        W = np.zeros(losses.shape)
+        eta = self.eta or {"bayes": 1.0, "fixed_share": SHARE_ETA}.get(self.rule, 0.0)
+        alpha = self.alpha if self.alpha is not None else 0.0 if self.rule == "bayes" else -1.0
+        given = (np.ascontiguousarray(losses), np.asarray(c, np.float64), *self.arrays().values())
+        run(RULES[self.rule])(*given, eta, alpha, self.rule == "bayes", W)
+        return W
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights in the round to come."""
+        if self.rule in ("fixed_share", "bayes"):
+            return over(exp, self.logs)
+        K, w = len(self.losses), np.zeros(len(self.losses))
+        if self.rule == "hedge":
+            eta = self.eta or math.sqrt(8.0 * log(K) / (self.totals[ROUNDS] + 1.0))
+        else:
+            eta = log(K) / self.totals[DELTA] if self.totals[DELTA] > 0.0 else math.inf
+        by_losses(self.losses, eta, w)
+        return w
+
+    @property
+    def paid(self) -> float:
+        """The loss of drawing a learner by the weights, or the log loss of the mixture."""
+        return float(self.totals[PAID])
+
+    @property
+    def regret(self) -> float:
+        """What was paid beyond the loss of the best learner."""
+        return float(self.totals[PAID] - self.losses.min())
+
+    @property
+    def bound(self) -> float:
+        """What the theorem allows the regret to be, infinite where it does not apply."""
+        K, (_, T, delta, reach) = len(self.losses), self.totals
+        if self.rule == "adahedge":
+            return 2.0 * float(delta)
+        if reach > 1.0 and self.rule != "bayes":
+            return math.inf
+        if self.rule == "hedge":
+            if self.eta is None:
+                return 2.0 * math.sqrt(T * log(K) / 2.0) + math.sqrt(log(K) / 8.0)
+            return log(K) / self.eta + self.eta * T / 8.0
+        if self.alpha is None:
+            shared = log(max(T, 1.0)) if self.rule == "fixed_share" else 0.0
+        else:
+            shared = max(T - 1.0, 0.0) * log(1.0 / (1.0 - self.alpha))
+        if self.rule == "bayes":
+            return log(K) + shared if self.eta in (None, 1.0) else math.inf
+        eta = self.eta or SHARE_ETA
+        return (log(K) + shared) / eta + eta * T / 8.0

@@ -1,0 +1,1 @@
+"""What steps work on: examples, weights, covariances, sparse weights, groups, votes, kernel expansions."""
