@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret import families
+from noregret import families, vocabulary
 from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
 from noregret.evaluation.measures.drift import DETECTORS
@@ -40,6 +40,7 @@ MODULES = [
     "noregret.transforms.random_features",
     "noregret.transforms.scale",
     "noregret.transforms.table",
+    "noregret.vocabulary",
     *(f"noregret.families.{m.name}" for m in pkgutil.iter_modules(families.__path__)),
 ]
 LEARNERS = sorted(name for name, cls in by_name().items() if cls.__module__.startswith("noregret."))
@@ -296,6 +297,14 @@ def test_public_names_are_documented():
     pages = "".join(path.read_text("utf-8") for path in PAGES if path.name != "learners.md")
     for name in nr.__all__:
         assert f"nr.{name}" in pages or f"`{name}" in pages, name
+
+
+def test_the_vocabulary_is_documented():
+    section = read("CONTRIBUTING.md").split("\n## The vocabulary\n")[1].split("\n## ")[0]
+    first = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
+    named = {name for cell in first for name in re.findall(r"`([A-Za-z]\w*)", cell)}
+    assert named <= {*vocabulary.__all__}
+    assert [name for name in vocabulary.__all__ if not re.search(rf"`@?{name}\b", section)] == []
 
 
 def test_laws_are_documented():

@@ -81,7 +81,9 @@ def check_covariance(cls: Any, field: str) -> None:
     has = set(cls.Params._fields) | {f for f in dir(cls.Params) if not f.startswith("_")}
     if not ({"a", "variance"} & has and "covariance" in has):
         wanted = "a: Positive = 1.0 (the first variance; or a property `variance`) and covariance: Storage = 'diag'"
-        raise TypeError(title(cls, f"State.{field} is a Covariance, for which Params need {wanted}, as in families/confidence.py"))
+        raise TypeError(
+            title(cls, f"State.{field} is a Covariance, for which Params need {wanted}, as in families/confidence_weighted.py")
+        )
 
 
 def check_weights(cls: Any) -> None:
