@@ -28,7 +28,7 @@ def load(paths: Iterable[str]) -> None:
 
 
 def run(path: Path) -> None:
-    """Run one file as the module of its name, so that compiled kernels find it again."""
+    """Run one file as the module of its name, so that compiled code finds it again."""
     name = path.stem
     if name in sys.modules:
         raise click.ClickException(

@@ -36,7 +36,7 @@ class Progress:
     def __call__(self, rows: int, stream: Any, learners: Any = ()) -> None:
         """Show how far it is."""
         now = monotonic()
-        if self.calls == 0:  # the clock runs from here: before it, kernels were compiled
+        if self.calls == 0:  # the clock runs from here: before it, code was compiled
             self.start, self.before = now, rows
         self.calls += 1
         if not self.show:
@@ -178,12 +178,12 @@ def gone(shown: Progress) -> None:
 
 
 def tell_of_compiling(shown: Progress, ready: threading.Event, what: str) -> None:
-    """Say once that kernels are being compiled, when it takes long."""
+    """Say once that code is being compiled, when it takes long."""
     from ..engine import compiling
 
     while not ready.wait(0.25) and shown.calls == 0:
         if monotonic() - shown.start >= PATIENCE and compiling.compilations() > 0:
             click.echo(
-                f"Compiling {what} for this machine, once; later runs find the kernels in {compiling.cache_directory()}.", err=True
+                f"Compiling {what} for this machine, once; later runs find the code in {compiling.cache_directory()}.", err=True
             )
             return

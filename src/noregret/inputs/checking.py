@@ -9,12 +9,11 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine import compiling
+from ..engine.compiling import compiled
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -139,11 +138,6 @@ def scan_sparse(indptr, indices, data, d):
     return fault + 4 if falls != allowed else fault
 
 
-@cache
-def _scanner(fn: Any, interpreting: bool) -> Any:
-    return fn if interpreting else compiling.compiled(fn)
-
-
 def where_not_finite(values: np.ndarray) -> tuple[int, str]:
     """Return the flat position of the first bad entry and its name."""
     at = int(np.flatnonzero(~np.isfinite(values.ravel()))[0])
@@ -231,7 +225,7 @@ def rows(X: Any, dtype: Any) -> Rows:
             raise type(e)(f"X must hold numbers: {e}. Encode text and categories first, or learn from dicts of numbers.") from None
     n, d = X.shape
     sized(n, d, X.shape)
-    if not _scanner(scan_dense, compiling.interpreting())(X.reshape(-1)) and not np.isfinite(X).all():
+    if not compiled(scan_dense)(X.reshape(-1)) and not np.isfinite(X).all():
         at, found = where_not_finite(X)
         refuse_not_finite("X", at // d, names[at % d] if names else at % d, found)
     return Rows("dense", (X,), n, d, names)
@@ -261,7 +255,7 @@ def sparse_rows(X: Any, dtype: Any) -> Rows:
     sized(n, d, X.shape)
     indptr, indices = X.indptr, X.indices
     unsigned = indices.view(f"u{indices.itemsize}")  # a negative index shows as a huge one
-    fault = _scanner(scan_sparse, compiling.interpreting())(indptr, unsigned, data, d)
+    fault = compiled(scan_sparse)(indptr, unsigned, data, d)
     if fault & 1 and not np.isfinite(data).all():
         at, found = where_not_finite(data)
         refuse_not_finite("X", int(np.searchsorted(indptr, at, side="right")) - 1, int(indices[at]), found)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..algorithm.params import same_value
 from ..algorithm.rounds import EXAMPLES, MISTAKES, SEEN, TIE, UPDATES
+from ..engine.compiling import compiled
 from ..families.adaptive import NAG
 from ..files.json_values import Tensors, expect
 from ..files.saved_tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
@@ -27,7 +28,7 @@ from ..owners import owner
 from ..tasks.classes import answered
 from ..tasks.classification import Classifier
 from ..transforms.scale import Normalize
-from .weighing import Weighing, log_loss, mix_losses, mix_margins, run, votes
+from .weighing import Weighing, log_loss, mix_losses, mix_margins, votes
 
 LEAST = 1e-12  # probability of a label, so that one wrong certainty removes no learner for ever
 
@@ -233,7 +234,7 @@ class Pool:
         if self.calibrators:
             margins = np.column_stack([log_odds(m, self._one(s)) for m, s in zip(self.calibrators, f, strict=True)])
             odds = np.empty((len(margins), 1))
-            run(mix_margins)(margins, w, LEAST, odds)
+            compiled(mix_margins)(margins, w, LEAST, odds)
             return odds
         said = np.column_stack([member.learner.task.codes(member.m, s) for member, s in zip(self.members, f, strict=True)])
         return self._voted(np.broadcast_to(w, said.shape), said)
@@ -249,7 +250,7 @@ class Pool:
     def _mixed(self, W: np.ndarray, losses: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the log odds of the positive class in the mixture."""
         odds = np.empty((len(codes), 1))
-        run(mix_losses)(W, losses, codes == self.labels.positive, LEAST, odds)
+        compiled(mix_losses)(W, losses, codes == self.labels.positive, LEAST, odds)
         return odds
 
     def _log_losses(self, told: list[Progress], c: np.ndarray) -> np.ndarray:
@@ -258,7 +259,7 @@ class Pool:
         for k, piece in enumerate(told):
             signs = np.where(piece.y == piece.positive, 1, -1)
             margins = signs * self.calibrators[k].learn_many(self._one(piece.f), signs, sample_weight=c)
-            run(log_loss)(margins, LEAST, out[k])
+            compiled(log_loss)(margins, LEAST, out[k])
         return np.ascontiguousarray(out.T)
 
     def _one(self, f: np.ndarray) -> np.ndarray:

@@ -11,12 +11,10 @@ import contextlib
 import mmap
 import os
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine import compiling
 from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped
 from ..inputs.checking import Rows
 from .ahead import ahead
@@ -66,16 +64,6 @@ class Parsed(NamedTuple):
     used: int  # bytes from the start of the block: all, or up to a bad line
     bad: list[tuple[int, int, str, str]]  # of the first few: line in the block, column, expected, found
     faults: int
-
-
-@cache
-def _kernel(fn: Any, interpreting: bool) -> Any:
-    return np.errstate(all="ignore")(fn) if interpreting else compiling.compiled(fn)
-
-
-def call(fn: Any, *args: Any) -> Any:
-    """Run a kernel, compiled or interpreted."""
-    return _kernel(fn, compiling.interpreting())(*args)
 
 
 def note_bad(bad: Any, k: Any, line: Any, begin: Any, at: Any, fault: Any) -> None:

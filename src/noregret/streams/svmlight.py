@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.compiling import compiled
 from ..engine.words import rare, strict
 from ..inputs.checking import Rows
-from .lines import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, call, note_bad
+from .lines import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, note_bad
 from .numbers import Odd, byte, digits8, number, number_apart, odd, settle, tens
 
 TOP = (1 << 32) - 2  # the largest feature number
@@ -260,7 +261,7 @@ class SvmlightReader(TextReader):
                 room.spare,
                 room.bad,
             )
-            rows, stored, lines, at, top, grouped, faults = call(parse_svmlight, *args)
+            rows, stored, lines, at, top, grouped, faults = compiled(parse_svmlight)(*args)
             if not settle(block.text, room.odd):
                 break
         out = room.out

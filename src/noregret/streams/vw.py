@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.compiling import compiled
 from ..engine.words import rare, strict
 from ..inputs.checking import Rows
-from .lines import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, call, note_bad
+from .lines import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, note_bad
 from .numbers import (
     HIGH_BITS,
     LARGEST,
@@ -373,7 +374,7 @@ class VwReader(TextReader):
         room.odd.counts[:] = 0
         while True:
             given = (text, block.start, block.end, mask, labelled, self.stops, tens(), room.odd)
-            found = call(parse_vw, *given, room.out, room.spare, room.seen, room.bad)
+            found = compiled(parse_vw)(*given, room.out, room.spare, room.seen, room.bad)
             rows, stored, lines, at, weighted, tagged, faults = found
             if not settle(text, room.odd):
                 break

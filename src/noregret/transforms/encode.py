@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.compiling import compiled
 from ..engine.words import strict
-from .names import Store, find, kernel, wider
+from .names import Store, find, wider
 
 NUMBER, CATEGORY, TEXT = 0, 1, 2
 DONE, NAMES, ENTRIES, BYTES, PIECES, MEETING = 0, 1, 2, 3, 4, 5  # why the kernel stopped: what is full
@@ -360,7 +361,7 @@ def more_room(job: Job, full: int) -> Job:
 
 def run(store: Store, job: Job, learn: bool, bits: int, limit: int) -> tuple[Store, Job]:
     """Encode all rows; return the names and the job done."""
-    step = kernel(encode)
+    step = compiled(encode)
     while (full := step(store, job, int(learn), bits, limit)) != DONE:
         if full == NAMES:
             store = wider(store)

@@ -12,7 +12,7 @@ from ..engine.words import strict
 from ..inputs import checking
 from ..inputs.checking import Rows
 from ..parts.kernels import RBF, Cauchy, Laplacian, Linear, Polynomial
-from .draws import kernel_of
+from .draws import compiled_for
 from .feature_map import FeatureMap, entries, kernel_among, whole
 from .orthogonal import eigen
 from .random_features import GAUSS
@@ -202,7 +202,7 @@ class Nystroem(FeatureMap):
             known = self._wide(rows.width)
         out = np.empty((rows.n, self.outputs))
         found, spare = entries(rows), (np.empty(self.B), np.empty(self.B))
-        run, at = kernel_of(nystroem, self.kernel), 0
+        run, at = compiled_for(nystroem, self.kernel), 0
         while (at := run(*found, *known, self._turned(), float(self.tol), int(learn), at, *spare, out)) != DONE:
             if at < DONE:
                 raise ValueError(f"the kernel of row {-2 - at} overflows; rescale the columns, or give another kernel")

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.compiling import compiled
 from ..engine.elementary import FAR, far_sine_cosine, sine_cosine
 from ..engine.words import rare, strict
 from ..inputs.checking import Rows
 from ..parts.kernels import RBF, Cauchy, Laplacian
-from .draws import Draws, Grids, fill, kernel_of, phases
+from .draws import Draws, Grids, compiled_for, fill, phases
 from .feature_map import FeatureMap, diameter, entries, hoeffding, kernel_among, whole
-from .names import kernel as plain_kernel
 from .orthogonal import orthonormal
 
 FORMS = ("paired", "phase")
@@ -164,7 +164,7 @@ class RandomFourier(FeatureMap):
         out = np.empty((rows.n, self.outputs))
         spare = np.empty((4, D)), np.empty(4, np.int64), np.empty(4), np.empty(D), np.empty(D)
         amplitude = math.sqrt((1.0 if self.form == "paired" else 2.0) / D)
-        run = kernel_of(fourier, self._draws.kind)
+        run = compiled_for(fourier, self._draws.kind)
         bad = run(self._draws.seed, *found, place, W, self._phases(), self._scale, amplitude, *spare, out)
         if bad >= 0:
             raise ValueError(f"the features of row {bad} overflow; expected w.x below 1e308 in size. Rescale the columns.")
@@ -189,7 +189,7 @@ class RandomFourier(FeatureMap):
         if self._b is None:
             b = np.zeros(self.D)
             if self.form == "phase":
-                plain_kernel(phases)(self._draws.seed, b)
+                compiled(phases)(self._draws.seed, b)
             self._b = b
         return self._b
 
@@ -348,7 +348,7 @@ class RandomBinning(FeatureMap):
         place, W = self._draws.ready(found.indices, rows.width, found.repeated)
         at = np.empty(rows.n * P, np.uint32)
         spare = np.empty(2 * P), np.empty(P, np.int64)
-        run = kernel_of(binned, Grids())
+        run = compiled_for(binned, Grids())
         bad = run(self._draws.seed, *found, place, W, 1.0 / float(self.kernel.gamma), self.outputs // P, *spare, at)
         if bad >= 0:
             raise ValueError(f"row {bad} falls into a bin beyond 2^53; rescale the columns, or give a smaller gamma")

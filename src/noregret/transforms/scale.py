@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..engine.compiling import compiled
 from ..engine.words import strict
 from ..inputs.checking import Rows
-from .names import kernel
 from .step import Map
 
 COUNT, MEAN, SQUARES = range(3)  # rows of the statistics
@@ -130,10 +130,10 @@ class Scale(Map):
         stats = self._room(rows, learn)
         settings = (int(learn), int(center), float(self.floor))
         if rows.layout == "dense":
-            bad = kernel(scale_dense)(data, out, stats, *settings)
+            bad = compiled(scale_dense)(data, out, stats, *settings)
         else:
             some = np.empty(0, bool) if measured is None else measured
-            bad = kernel(scale_sparse)(rows.arrays[1], data, out, stats, some, *settings)
+            bad = compiled(scale_sparse)(rows.arrays[1], data, out, stats, some, *settings)
         if bad >= 0:
             row = bad // rows.width if rows.layout == "dense" else int(np.searchsorted(rows.arrays[0], bad, side="right")) - 1
             raise ValueError(
@@ -244,5 +244,5 @@ class Normalize(Map):
         data = rows.arrays[-1]
         out = np.empty(data.shape)
         starts = np.ascontiguousarray(rows.stored(), np.int64)
-        kernel(normalize_rows)(starts, data.reshape(-1), out.reshape(-1), NORMS.index(self.norm))
+        compiled(normalize_rows)(starts, data.reshape(-1), out.reshape(-1), NORMS.index(self.norm))
         return rows._replace(arrays=(*rows.arrays[:-1], out))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.compiling import compiled
 from ..inputs.checking import Rows
 from . import names as stores
 from .bags import Places, bags, placed
@@ -193,7 +194,7 @@ class Table(Step):
         """Give the first n names numbers here; return them."""
         numbers = np.empty(n, np.int64)
         done = 0
-        while (done := stores.kernel(stores.join_all)(self._store, names, done, numbers)) < n:
+        while (done := compiled(stores.join_all)(self._store, names, done, numbers)) < n:
             self._store = stores.wider(self._store)
         return numbers
 
