@@ -183,7 +183,7 @@ CHILD = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from test_files import NAMES, learned
-from noregret.core.engine import interpreted
+from noregret.engine.compiling import interpreted
 with interpreted():
     print(*(learned(name).digest() for name in NAMES))
 """

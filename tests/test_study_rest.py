@@ -218,14 +218,14 @@ def test_permutations_that_are_stopped():
 
 
 def test_a_learner_that_fails_midway_leaves_the_others_alone(monkeypatch):
-    real = nr.Perceptron._learn_rows
+    real = nr.Perceptron.learn_rows
 
     def fails(self, rows, y, c, features=None):
         if self.started and self.n_seen_ > 500:
             raise ZeroDivisionError("by a plugin")
         return real(self, rows, y, c, features)
 
-    monkeypatch.setattr(nr.Perceptron, "_learn_rows", fails)
+    monkeypatch.setattr(nr.Perceptron, "learn_rows", fails)
     report = compare(URL, ["perceptron", "pa1"], regret=False)
     assert [m["model"] for m in report.learners] == ["pa1"]
     assert report.learners[0]["mistakes"] == evaluate(URL, "pa1", regret=False).learners[0]["mistakes"]
