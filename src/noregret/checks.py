@@ -25,7 +25,7 @@ from .engine import compiling
 from .files.model_file import load
 from .inputs.features import Columns
 from .inputs.hashing import hash_name
-from .learners.learner import Learner
+from .learners.learner import Learner, has_bias
 from .parts.losses import value
 
 Data = tuple[np.ndarray, np.ndarray]
@@ -324,7 +324,7 @@ def _comparable(learner: Learner, seed: int, noisy: bool, n: int = 400, d: int =
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     u = rng.standard_normal(d)
-    bias = int(bool(getattr(learner, "fit_intercept", False)))
+    bias = int(has_bias(learner))
     if learner.nonnegative:
         X, u = (rng.random((n, d)) < 0.3).astype(float), (np.arange(d) < 2).astype(float)
         return X, np.where(u @ X.T >= 1.0, 1, -1), np.append(u, [0.0] * bias)

@@ -13,7 +13,7 @@ from ..algorithm.state import Pairs
 from ..engine.words import strict, word
 from ..spaces.examples import Pair, Weighted, importance
 from ..spaces.expansion import bump, earlier
-from ..spaces.stores import alone, meet_own
+from ..spaces.support_vectors import alone, meet_own
 from ..spaces.weights import add, dot, norm2
 from .budgeted import OnBudget
 

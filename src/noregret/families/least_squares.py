@@ -20,11 +20,11 @@ from ..algorithm.state import MOST, Number, Slot
 from ..engine.elementary import power
 from ..engine.words import rare, strict, word
 from ..inputs.checking import Rows, refuse_not_finite, sample_weights, where_not_finite
-from ..inputs.features import Features, stacked
+from ..inputs.features import Features, is_dicts, stacked
 from ..learners.drivers import drivers
-from ..learners.learner import Progress, is_dicts
+from ..learners.learner import Progress
 from ..learners.model import Model
-from ..learners.natural import sums_of_squares
+from ..learners.natural_coordinates import sums_of_squares
 from ..spaces.examples import importance, item, nnz
 from ..spaces.weights import dot, norm2, null
 from ..tasks.regression import Regressor

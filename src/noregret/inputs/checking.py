@@ -375,6 +375,11 @@ def without_zeros(rows: Rows, y: np.ndarray, c: np.ndarray | None) -> tuple[Rows
     return rows.take(keep), y[keep], c[keep]
 
 
+def sparse_row(idx: np.ndarray, values: np.ndarray) -> Rows:
+    """Return the numbers and values of one example as a row."""
+    return Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0)
+
+
 def one_row(x: Any) -> Rows:
     """Return one example given as a sequence, as rows."""
     try:

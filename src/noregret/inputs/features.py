@@ -68,6 +68,11 @@ class Named(NamedTuple):
         return self._replace(columns={**self.columns, **given(columns)})
 
 
+def is_dicts(X: Any) -> bool:
+    """Return whether a batch is a sequence of dicts."""
+    return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Mapping)
+
+
 def read_all(features: Features, examples: Sequence[Mapping[Any, Any]]) -> Named:
     """Return named examples as far as their names are known, or an error; nothing changes."""
     rows = [features.row(x, False) for x in examples]

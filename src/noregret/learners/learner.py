@@ -8,17 +8,17 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..algorithm.basis import kernelizable
+from ..algorithm.kernel_options import kernelizable
 from ..algorithm.rounds import EXAMPLES, UPDATES
 from ..algorithm.state import Need, needs_of
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, Row, joined, read_all, stacked
+from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, Row, is_dicts, joined, read_all, stacked
 from ..inputs.labels import Labels
 from .base import Base
 from .declarations import check_step, check_weights
+from .kernel_interface import KernelInterface
 from .model import Model
-from .supports import Supports
 
 
 class Progress(NamedTuple):
@@ -32,7 +32,7 @@ class Progress(NamedTuple):
     positive: int = 0
 
 
-class Learner(Supports, Base):
+class Learner(KernelInterface, Base):
     """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
@@ -83,7 +83,7 @@ class Learner(Supports, Base):
 
     def _features(self, rows: Rows | None) -> Features:
         """Return the table of features of a model that begins with these rows, or with a dict."""
-        bias = bool(getattr(self, "fit_intercept", False))
+        bias = has_bias(self)
         if self._of_objects:
             return Anything()
         if self.hash_bits is not None:
@@ -387,9 +387,9 @@ class Learner(Supports, Base):
         )
 
 
-def is_dicts(X: Any) -> bool:
-    """Return whether a batch is a sequence of named examples."""
-    return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Mapping)
+def has_bias(learner: Any) -> bool:
+    """Return whether a learner adds the constant feature to its rows."""
+    return bool(getattr(learner, "fit_intercept", False))
 
 
 def refuse_names(known: list[str], given: list[str]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..algorithm.basis import described
+from ..algorithm.kernel_options import described
 from ..algorithm.params import depends_on_width
 from ..algorithm.rounds import EXAMPLES, SEEN, TIE, UnitCost
 from ..algorithm.state import Dims, Slot, settle, tmap
@@ -18,7 +18,7 @@ from ..engine import compiling
 from ..files import packing
 from ..files.json_values import Tensors, expect
 from ..files.saved_tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
-from ..inputs.checking import Rows
+from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features
 from ..inputs.labels import Labels
 from .drivers import Drivers, Job, Text, drivers, flatten
@@ -248,8 +248,7 @@ class Model(Held):
         target[0] = y
         if c != 1.0 or self.keeps_rows:
             with self.unharmed():
-                rows = Rows("csr", (indptr, idx, values), 1, 0)
-                return self.learn(rows, target, None if c == 1.0 else np.array([c]))[0]
+                return self.learn(sparse_row(idx, values), target, None if c == 1.0 else np.array([c]))[0]
         loop = self.loops.get(("csr", False)) or self.loop("csr", False)
         try:
             loop.learn(*self.args, indptr, idx, values, target, self.tally, self.work, out)
@@ -272,7 +271,7 @@ class Model(Held):
         """Return the scores of one sparse row."""
         indptr = np.array((0, len(idx)))
         if self.scratch:
-            return self.score(Rows("csr", (indptr, idx, values), 1, 0))[0]
+            return self.score(sparse_row(idx, values))[0]
         out = np.empty((1, self.dims["class"]))
         self.predict("csr", *self.args, indptr, idx, values, out)
         return out[0]

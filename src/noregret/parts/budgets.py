@@ -19,6 +19,7 @@ from numpy import ndarray
 
 from ..algorithm.state import Slot, made
 from ..engine.elementary import exp, log
+from ..engine.splitmix64 import STRIDE, mixed
 from ..spaces.blending import blend, blendable
 from ..spaces.expansion import (
     admit,
@@ -37,7 +38,7 @@ from ..spaces.expansion import (
     remove_other,
 )
 from ..spaces.gram import FLAT, Gram, border, check, project_row, residual
-from ..spaces.stores import alone, meet_own
+from ..spaces.support_vectors import alone, meet_own
 from ..spaces.tracking import leave_out_margin
 from ..spaces.weights import scale
 
@@ -266,12 +267,9 @@ def maintain_remove_redundant(budget, w):
 
 
 def draw(rng, n):
-    """Return a whole number below n (splitmix64): the same interpreted and compiled."""
-    z = rng[0] + np.uint64(0x9E3779B97F4A7C15)
-    rng[0] = z
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.int64((z ^ (z >> np.uint64(31))) % np.uint64(n))
+    """Return a random whole number below n."""
+    rng[0] += STRIDE
+    return np.int64(mixed(rng[0]) % np.uint64(n))
 
 
 @maintain.on(RemoveRandom)

@@ -1,7 +1,7 @@
 """Kernels: functions k(a, b) of two examples that are inner products in some space (G.1).
 
-Each says what its coordinates add up to (`own`, `cross`) and what becomes of the sums (`value`); see `core/stores.py`. A kernel of
-one's own is a NamedTuple with these words, or a Python function of two objects, which is slower.
+Each says what its coordinates add up to (`own`, `cross`) and what becomes of the sums (`value`); see `spaces/support_vectors.py`.
+A kernel of your own is a NamedTuple with these words, or a Python function of two objects, which is slower.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..algorithm.params import Range
 from ..engine.elementary import exp, log1p, tanh
-from ..spaces.stores import alone, cross, own, value
+from ..spaces.support_vectors import alone, cross, own, value
 
 ABOVE_ZERO, REAL = Range(0.0, math.inf), Range(-math.inf, math.inf)
 

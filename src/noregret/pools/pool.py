@@ -18,10 +18,10 @@ from ..engine.compiling import compiled
 from ..families.adaptive import NAG
 from ..files.json_values import Tensors, expect
 from ..files.saved_tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
-from ..inputs.checking import Rows
+from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Columns, Features, Hashed, Numbers
 from ..inputs.labels import Labels
-from ..learners.learner import Learner, Progress
+from ..learners.learner import Learner, Progress, has_bias
 from ..learners.learner_file import restored
 from ..learners.model import Model
 from ..owners import owner
@@ -42,7 +42,7 @@ class Member:
 
     def begin(self, features: Features, labels: Labels, sparse: bool) -> None:
         """Begin with the numbered features of the pool, and its labels."""
-        bias = bool(getattr(self.learner, "fit_intercept", False))
+        bias = has_bias(self.learner)
         fixed = isinstance(features, (Columns, Hashed))
         self.learner.model = Model(self.learner, Columns(features.size, bias) if fixed else Numbers(bias), labels, sparse)
 
@@ -211,7 +211,7 @@ class Pool:
     def learn_row(self, idx: np.ndarray, values: np.ndarray, y: float, c: float = 1.0) -> np.ndarray:
         """Do the same with one sparse row."""
         target = np.array([y], np.int64 if self.many else np.float64)
-        return self.learn(one(idx, values), target, None if c == 1.0 else np.array([c]))[0]
+        return self.learn(sparse_row(idx, values), target, None if c == 1.0 else np.array([c]))[0]
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the votes; nothing changes."""
@@ -220,7 +220,7 @@ class Pool:
 
     def score_row(self, idx: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the votes on one sparse row."""
-        return self.score(one(idx, values))[0]
+        return self.score(sparse_row(idx, values))[0]
 
     def _seen_by(self, rows: Rows) -> tuple[Rows, Rows]:
         """Return the rows as they are, and brought to length 1 where somebody wants that."""
@@ -354,8 +354,3 @@ def calibrator() -> NAG:
 def log_odds(calibrator: NAG, f: np.ndarray) -> np.ndarray:
     """Return scores as log odds, 0 as long as the calibrator has learned nothing."""
     return calibrator.decision_function(f) if calibrator.__sklearn_is_fitted__() else np.zeros(len(f))
-
-
-def one(idx: np.ndarray, values: np.ndarray) -> Rows:
-    """Return one sparse row."""
-    return Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..engine.words import rare, word
-from .stores import Capped, Free, Packed, Ragged, count, own
+from .support_vectors import Capped, Free, Packed, Ragged, count, own
 
 
 @word

@@ -18,7 +18,7 @@ from numpy import ndarray
 from ..engine.words import rare, word
 from .examples import Block, Pair, Weighted
 from .growth import enlarged, fewer, first_sizes, stored_cells
-from .stores import Capped, Objects, Ragged, alone_at, crowded, crowding, leave, meet, move, put, storable
+from .support_vectors import Capped, Objects, Ragged, alone_at, crowded, crowding, leave, meet, move, put, storable
 from .weights import add, answer, answers, dot, norm2, null, scale, scores, spread, sqnorm, tick
 
 

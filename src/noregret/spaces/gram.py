@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from ..engine.words import rare, strict
 from .expansion import along, appending, bump, dropping, moving
-from .stores import alone, meet_own
+from .support_vectors import alone, meet_own
 
 FLAT = 1e-10  # a squared distance below this share of k(x, x) is rounding: the row is in the span, and K stays well above singular
 LEAST = 1e-10  # of k(x, x), the least pivot of a Cholesky factor

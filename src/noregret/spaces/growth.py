@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from .stores import Packed
+from .support_vectors import Packed
 
 
 def first_sizes(w: Any, grows: bool) -> dict[str, int]:

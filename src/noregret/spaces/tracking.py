@@ -11,7 +11,7 @@ from typing import NamedTuple
 from numpy import ndarray
 
 from .expansion import along, appending, dropping, due, folding, moving, remeasure
-from .stores import alone, meet_own
+from .support_vectors import alone, meet_own
 
 CHANGES = 1000  # additions between two computations of tracked sums, or as many as there are vectors
 

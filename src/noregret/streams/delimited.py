@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..inputs.batch import BadRow, Position
-from .blocks import BLOCK, BOM, Block, BlockReader, Parsed
 from .pieces import holds
 from .records import joined, scanned
 from .source import Source
+from .table_reader import BLOCK, BOM, Block, BlockReader, Parsed
 
 if TYPE_CHECKING:
     from ..transforms.table import Table

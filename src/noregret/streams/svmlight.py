@@ -13,8 +13,8 @@ import numpy as np
 from ..engine.compiling import compiled
 from ..engine.words import rare, strict
 from ..inputs.checking import Rows
-from .lines import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, note_bad
 from .numbers import Odd, byte, digits8, number, number_apart, odd, settle, tens
+from .text_reader import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, note_bad
 
 TOP = (1 << 32) - 2  # the largest feature number
 NO_LABEL, LABEL, NO_FEATURE, NO_COLON, NO_SPACE, NUMBER_RANGE, GROUP, SUM = 3, 4, 5, 6, 7, 8, 9, 10

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..inputs.batch import BadRow, Position
-from ..transforms.cells import OPEN, flat
-from .blocks import BLOCK, BOM, Block, BlockReader, Parsed, Stretch, TableReader
+from ..transforms.table_cells import OPEN, flat
 from .pieces import limits, places
 from .source import Held, Source, open_plain, place, size_of
+from .table_reader import BLOCK, BOM, Block, BlockReader, Parsed, Stretch, TableReader
 
 ROWS = 1 << 15
 

@@ -15,7 +15,6 @@ import numpy as np
 from ..engine.compiling import compiled
 from ..engine.words import rare, strict
 from ..inputs.checking import Rows
-from .lines import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, note_bad
 from .numbers import (
     HIGH_BITS,
     LARGEST,
@@ -33,6 +32,7 @@ from .numbers import (
     tens,
 )
 from .svmlight import SUM, Spare, line_end, tidy
+from .text_reader import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, note_bad
 
 SEEN_BITS = 12
 SEEN = 1 << SEEN_BITS  # places of the table that finds equal features; rows more than half as long are sorted instead

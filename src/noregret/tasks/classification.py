@@ -8,7 +8,7 @@ import numpy as np
 
 from ..algorithm.rounds import SEEN, TIE
 from ..inputs import checking
-from ..inputs.checking import Rows
+from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features, Named
 from ..inputs.labels import Labelled, Labels, label_array, plain, some
 from ..learners.learner import Learner, Progress
@@ -203,7 +203,7 @@ class Classifier(Compactable):
             return before
         labels.extend(labels.missing([y]))
         idx, values = self._row(m, x, grow=True)
-        rows = Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0)
+        rows = sparse_row(idx, values)
         self._run(m, rows, np.array([labels.index[y]]), None if c is None or c[0] == 1.0 else c)
         self.model = m
         return before

@@ -11,10 +11,10 @@ from ..files.json_values import Tensors, expect
 from ..files.model_file import Saved
 from ..files.saved_tables import features_of, features_said, labels_of, labels_said, names_said
 from ..inputs import checking
-from ..inputs.checking import Rows
-from ..inputs.features import Columns, Features, Hashed, Names, stacked
+from ..inputs.checking import Rows, sparse_row
+from ..inputs.features import Columns, Features, Hashed, Names, is_dicts, stacked
 from ..inputs.labels import label_array
-from ..learners.learner import Learner, is_dicts, refuse_names
+from ..learners.learner import Learner, refuse_names
 from ..learners.task import TASKS, Task
 
 
@@ -96,8 +96,7 @@ class Compact(Saved):
 
     def predict_one(self, x: Any) -> Any:
         """Return the label, or the number, of one example."""
-        idx, values = self.features.row(x, False)
-        f = self._of(Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0))[0]
+        f = self._of(sparse_row(*self.features.row(x, False)))[0]
         return self.task.answer(self, f)
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -14,10 +14,10 @@ import numpy as np
 from ..files.json_values import Tensors, decode, encode, expect
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import Features, Named, stacked
+from ..inputs.features import Features, Named, is_dicts, stacked
 from ..inputs.labels import Labelled, Labels, some
 from ..learners.drivers import Text
-from ..learners.learner import Learner, Progress, is_dicts
+from ..learners.learner import Learner, Progress
 from ..learners.model import Model
 from .classes import answered, distinct
 from .classification import Classifier

@@ -11,9 +11,8 @@ import numpy as np
 from ..algorithm.params import Range
 from ..files.model_file import load
 from ..inputs.checking import Rows
-from ..inputs.features import stacked
+from ..inputs.features import is_dicts, stacked
 from ..inputs.labels import Labels, label_array
-from ..learners.learner import is_dicts
 from ..learners.model import Model
 from .classes import plain_labels
 from .classification import Classifier

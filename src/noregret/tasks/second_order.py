@@ -13,9 +13,8 @@ from ..algorithm.rounds import SEEN
 from ..engine import compiling
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import stacked
+from ..inputs.features import is_dicts, stacked
 from ..learners.drivers import drivers
-from ..learners.learner import is_dicts
 from ..learners.model import Model
 from ..spaces.covariance import Full, margin
 from .classification import Classifier

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ..files import drafts
 from ..files.model_file import load
 from ..inputs.batch import Batch
+from ..learners.learner import has_bias
 from ..spelling import made
 from ..streams.stream import Stream, counting, stream
 from ..transforms.pipeline import Pipeline
@@ -151,7 +152,7 @@ class Job:
         if batch.data.n == 0:
             return
         learner = self.learner
-        bias = bool(getattr(learner, "fit_intercept", False))
+        bias = has_bias(learner)
         features = None if learner.started else self.opened.features(batch.data, bias)
         learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features)
 

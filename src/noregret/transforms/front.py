@@ -14,7 +14,7 @@ from ..inputs.features import Columns, Features, Hashed, Numbers
 from ..inputs.labels import Coded
 from ..parts import kinds
 from .maps import MAPS
-from .pull import domains, pulled
+from .side_columns import domains, targets_and_sides
 from .step import Map
 from .table import Mark, Table
 
@@ -62,7 +62,7 @@ class Front:
     def filled(self, batch: Batch, learn: bool) -> Batch:
         """Return a batch of a record batch with targets and side columns from its columns, where it brings none itself."""
         assert self.table is not None
-        y, columns = pulled(self.table, batch.data, learn and batch.y is None)
+        y, columns = targets_and_sides(self.table, batch.data, learn and batch.y is None)
         y = y if batch.y is None else batch.y
         if learn and y is not None and count(y) != batch.n:
             raise ValueError(f"expected a target for each of {batch.n} rows, got {count(y)}")

@@ -11,11 +11,11 @@ import numpy as np
 from ..engine.compiling import compiled
 from ..inputs.checking import Rows
 from . import names as stores
-from .bags import Places, bags, placed
-from .cells import Column, columns_of, dict_columns, fields_of, is_open, stacked, unknown
+from .dicts_of_numbers import Places, bags, placed
 from .encode import CATEGORY, NUMBER, TEXT, Job, run
-from .jobs import LONG, Steady, Words, with_room
+from .encoder_input import LONG, Steady, Words, with_room
 from .step import Step
+from .table_cells import Column, columns_of, dict_columns, fields_of, is_open, stacked, unknown
 
 ROLES = ("numeric", "categorical", "text")
 APART = ("target", "weight", "id", "time", "task", "bundle", "user", "item")  # settings that name a column which is not a feature

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...algorithm.bounds import SIMPLEX, Comparison, Running, scores
-from ...learners.learner import Learner
+from ...learners.learner import Learner, has_bias
 from ...parts.losses import CLASSIFICATION, REGRESSION
 from ...parts.projections import L1Ball, L2Ball
 from ..kinds import kind_of
@@ -77,7 +77,7 @@ def default_radius(reach: float, y_rms: float = 1.0) -> float:
 
 def want_of(learner: Learner, norm: str = "l2") -> Want:
     """Return with what a learner is compared: the ball of this norm."""
-    bias = bool(getattr(learner, "fit_intercept", False))
+    bias = has_bias(learner)
     return Want(*loss_of(learner), radius_of(learner, norm), bias, float(getattr(learner, "p", 2.0)), norm)
 
 

@@ -31,7 +31,7 @@ def points() -> Iterator[int]:
         at = max(at + 1, int(at * RATIO))
 
 
-def parts(stream: Stream, limit: int | None = None) -> Iterator[tuple[Batch, bool]]:
+def between_points(stream: Stream, limit: int | None = None) -> Iterator[tuple[Batch, bool]]:
     """Yield the rows that count, cut at the points of the curves, each with whether it ends at one."""
     marks = points()
     mark, done = next(marks), 0
@@ -69,7 +69,7 @@ def run_pass(
 ) -> Pass:
     """Let every learner take the stream once; a learner that cannot go on is left behind unless `strict`."""
     found = Pass()
-    source = parts(stream, limit)
+    source = between_points(stream, limit)
     with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         while True:
             start, before = perf_counter(), compiling.ready()

@@ -16,7 +16,7 @@ from ...algorithm.rounds import SEEN, TIE
 from ...inputs.batch import Batch
 from ...inputs.features import Features
 from ...inputs.labels import Coded, Labels
-from ...learners.learner import Learner, Progress
+from ...learners.learner import Learner, Progress, has_bias
 from ...learners.model import Model
 from ...spaces.expansion import Expansion
 from ...spaces.votes import Voted
@@ -181,7 +181,7 @@ class Run:
         return judged(done, batch.y) if self.kind.judged else done
 
     def _features(self, stream: Stream, batch: Batch) -> Features:
-        bias = bool(getattr(self.learner, "fit_intercept", False))
+        bias = has_bias(self.learner)
         return self.front.features(bias) if self.front is not None and self.apart else stream.features(batch.data, bias)
 
     def _model(self, row: Batch, stream: Stream) -> Model:

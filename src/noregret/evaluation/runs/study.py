@@ -25,7 +25,7 @@ from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
 from . import splits
-from .passes import Pass, Watch, parts, run_pass
+from .passes import Pass, Watch, between_points, run_pass
 from .run import Run, Settings, draw_alike, whole
 from .sharing import check_scales, own_front, shared_steps
 
@@ -354,7 +354,7 @@ def add_regret(
     points = [p["examples"] for p in going[0][0].points]
 
     def passes() -> Iterator[tuple[Rows, np.ndarray, np.ndarray | None]]:
-        for batch, _ in parts(replay, limit):
+        for batch, _ in between_points(replay, limit):
             y = suited(batch.y, first)
             yield batch.data, y if labels is None else signed(codes_of(y, labels), labels), batch.c
 

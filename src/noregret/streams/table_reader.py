@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped
-from .ahead import ahead
 from .pieces import begun_at, called, limits, line_starts, places, refuse_packed
+from .read_ahead import ahead
 from .source import (
     ByteStream,
     Source,

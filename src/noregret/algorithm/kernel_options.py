@@ -12,7 +12,7 @@ import numpy as np
 
 from ..owners import owner
 from ..spaces.expansion import Unbounded, maintain
-from ..spaces.stores import Function, value
+from ..spaces.support_vectors import Function, value
 from ..spec import parse_call
 from .state import Basis, Need, Slot, describe, leaves, needs_of
 

@@ -1,4 +1,4 @@
-"""What a learner with a kernel can be asked: its support vectors, their coefficients, how large it can become."""
+"""The attributes of a learner with a kernel: support vectors, their coefficients, how large it can become."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..algorithm.basis import of_objects
+from ..algorithm.kernel_options import of_objects
 from ..spaces.expansion import Expansion, Unbounded
-from ..spaces.stores import Function, Objects
-
-if TYPE_CHECKING:
-    pass
+from ..spaces.support_vectors import Function, Objects
 
 
-class Supports:
-    """The part of a learner that is about expansions."""
+class KernelInterface:
+    """Attributes and methods of learners with a kernel."""
 
     grows: ClassVar[bool]
     merges: ClassVar[str]

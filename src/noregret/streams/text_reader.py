@@ -17,9 +17,9 @@ import numpy as np
 
 from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped
 from ..inputs.checking import Rows
-from .ahead import ahead
 from .numbers import PAD
 from .pieces import begun_at, called, limits, line_starts, places, refuse_packed
+from .read_ahead import ahead
 from .source import (
     ByteStream,
     Held,
