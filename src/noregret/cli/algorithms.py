@@ -16,8 +16,8 @@ from .plugins import plugin_option
 
 TASKS = ("classification", "regression", "one_class")
 WHERE_TO_START = (
-    "To begin with: auto, which weighs seven learners and has nothing to set; nag or nag_regressor, the best single one to set "
-    "nothing of, at a seventh of the cost; arow on text; rls for numbers from up to some hundred features. "
+    "Start with auto, which weighs seven learners and has nothing to set; with nag or nag_regressor, the best single learner "
+    "without settings, at a seventh of the cost; with arow on text; or with rls on up to a few hundred numeric features. "
 )
 
 

@@ -122,9 +122,9 @@ source_options, SOURCE = group(
         default=None,
         help="Whether the first line of a CSV names the columns (else c0, c1, ...); found out unless said.",
     ),
-    one("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV, where it is no comma."),
+    one("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV, if not a comma."),
     one("--threads", metavar="N", type=click.IntRange(1), help="Threads that read text.  [default: 2]"),
-    one("--limit", metavar="N", type=click.IntRange(1), help="Stop after so many rows."),
+    one("--limit", metavar="N", type=click.IntRange(1), help="Stop after N rows."),
 )
 
 
@@ -191,7 +191,7 @@ watching_options, WATCHING = group(
         metavar="FACTOR",
         help="Also measure with old rows fading.",
     ),
-    one("--delay", metavar="N", type=click.FloatRange(0), help="Labels come so many rows later, or so much later by --time."),
+    one("--delay", metavar="N", type=click.FloatRange(0), help="Labels come N rows later, or N units of --time."),
     one("--drift", type=click.Choice(DETECTORS), help="Detector that watches the loss."),
     one(
         "--on-drift",

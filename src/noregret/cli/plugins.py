@@ -36,7 +36,7 @@ def run(path: Path) -> None:
         )
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise click.ClickException(f"plugin {path} is no Python file: expected a name that ends in .py")
+        raise click.ClickException(f"plugin {path} is not a Python file: expected a name that ends in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

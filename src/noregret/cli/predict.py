@@ -92,7 +92,7 @@ def columns(model: Any, options: dict[str, Any]) -> dict[str, Any]:
             table.identify(value)
         elif not same_value(value, getattr(table, name)):
             raise click.UsageError(
-                f"the model has columns of its own ({name}={getattr(table, name)!r}): leave out --{name.replace('_', '-')}"
+                f"the model knows its own columns ({name}={getattr(table, name)!r}): leave out --{name.replace('_', '-')}"
             )
     return options
 

@@ -136,7 +136,7 @@ def watching(quiet: bool, what: str, leave: bool = True) -> Iterator[Progress]:
     """Yield what to call; while nothing has come of it yet, say when it is the compiler that takes the time.
 
     With `leave`, Ctrl-C asks for a stop once there are rows to report on, and ends the process at once before that and the second
-    time: the compiler swallows a KeyboardInterrupt and goes on.
+    time: the compiler swallows a KeyboardInterrupt and continues.
     """
     shown = Progress(not quiet)
     ready = threading.Event()

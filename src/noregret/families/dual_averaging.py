@@ -1,4 +1,4 @@
-"""Dual averaging: weights made anew in each round from the sum of all gradients, with a threshold that does not fade.
+"""Dual averaging: weights computed in each round from the sum of all gradients, with a threshold that does not fade.
 
 Xiao (2010), *Dual averaging methods for regularized stochastic learning and online optimization*; McMahan (2011),
 *Follow-the-regularized-leader and mirror descent*, and McMahan et al. (2013), *Ad click prediction: a view from the trenches*;

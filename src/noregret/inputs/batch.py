@@ -1,4 +1,4 @@
-"""What a reader gives: batches of examples in order, each with the position from which a later pass goes on."""
+"""What a reader gives: batches of examples in order, each with the position from which a later pass resumes."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def as_array(X: Any) -> np.ndarray:
     if hasattr(X, "to_numpy"):  # pandas
         a = X.to_numpy()
         if a.dtype == object and hasattr(X, "isna") and X.isna().to_numpy().any():
-            a = X.to_numpy(dtype=object, na_value=np.nan)  # pandas' own NA is no float
+            a = X.to_numpy(dtype=object, na_value=np.nan)  # pandas' own NA is not a float
         return np.asarray(a)
     if isinstance(X, (str, bytes)):
         raise TypeError(

@@ -100,7 +100,7 @@ class Labels:
 
 
 def plain(label: Any) -> Any:
-    """Return a label as a plain Python value that can be a key; NaN and None are no labels."""
+    """Return a label as a plain Python value that can be a key; NaN and None are not labels."""
     if type(label) in (str, int, bool):
         return label
     if isinstance(label, np.generic):

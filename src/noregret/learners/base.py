@@ -19,7 +19,7 @@ from .declarations import check_name, check_named, check_params, check_state, ou
 from .held import Held
 
 REGISTRY: dict[str, type[Base]] = {}
-APART: dict[str, type[Base]] = {}  # found by name, not listed by `algorithms()`: rows and targets alone do not suffice for them
+APART: dict[str, type[Base]] = {}  # learners that also need a task for each row: found by name, not listed by `algorithms()`
 
 
 class NotLearnedError(ValueError, AttributeError):
@@ -189,7 +189,7 @@ class Base(Declaration, Saved):
         return {k: getattr(self, k) for k in self.defaults if k not in self.reticent or getattr(self, k) is not None}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; a model that has learned goes on with them."""
+        """Set parameters; a model that has learned continues with them."""
         for k in params:
             if k not in self.defaults:
                 raise ValueError(f"Invalid parameter {k!r} for estimator {self!r}. Valid parameters are: {list(self.defaults)}.")

@@ -81,13 +81,13 @@ class Held:
             self.refresh()
 
     def forget(self) -> None:
-        """Begin anew with the sizes and counts there are."""
+        """Start over with the current sizes and counts."""
         self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
         self.begin()
         self.refresh()
 
     def restart(self) -> None:
-        """Let step sizes begin anew: the rounds that schedules count are set back."""
+        """Restart the step sizes: set back the rounds that schedules count."""
         for _, slot, a in leaves(self.spec, self.state):
             if slot == COUNT:
                 a[:] = slot.fill
@@ -109,7 +109,7 @@ class Held:
         self.refresh()
 
     def fork(self) -> Self:
-        """Return a copy with arrays and tables of its own."""
+        """Return an independent copy."""
         return copy.copy(self)
 
     def unite(self, models: list[Self]) -> tuple[list[Self], list[dict[str, Any]]]:

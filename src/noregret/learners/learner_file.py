@@ -16,7 +16,7 @@ def packed(learner: Base, m: Any) -> tuple[dict[str, Any], Tensors]:
     """Return the metadata and tensors of a learner and its model, None before anything is learned."""
     cls = type(learner)
     if "name" not in cls.__dict__:
-        raise TypeError(f"{cls.__name__} is not in the registry, so no file could name it: give the class a `name` of its own")
+        raise TypeError(f"{cls.__name__} is not in the registry, so no file could name it: give the class a unique `name`")
     parts = known_parts(cls)
     params = options(learner.get_params(), "parameter", parts)
     fitted = {k: v for k, v in learner.__dict__.items() if k.endswith("_") and k not in cls.defaults}

@@ -58,26 +58,26 @@ class Model(Held):
         return sizes | (w.first_sizes(self.features.grows) if hasattr(w, "first_sizes") else {})
 
     def prepare(self) -> None:
-        """Give arrays that are there for the first time their shape: a row for each class, if there are many."""
+        """Shape new arrays: a row for each class, if there are many."""
         w = self.spec[0]
         self.of_objects = bool(getattr(w, "of_objects", False))  # whether what is kept are Python objects
         self.by_classes = bool(getattr(w, "by_classes", False))  # whether it matters to what is kept how many classes are known
         self.relabel()
 
     def begin(self) -> None:
-        """Bring new arrays to where learning starts."""
+        """Set new arrays to their starting values."""
         super().begin()
         self.ready = 0
         self.join()
 
     def described(self, given: dict[str, Any], params: Any, more: int = 0) -> Any:
-        """Return the description of the state under these parameters, with so many labels more."""
+        """Return the description of the state under these parameters, with `more` additional labels."""
         labels = 0 if self.labels is None else len(self.labels)
         return described(self.algorithm, given, params, self.sparse, self.features.size, labels + more)
 
     # ---- sizes -------------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
-        """Arrays were replaced: new flat arguments, one-row buffers and drivers follow."""
+        """Derive flat arguments, one-row buffers and drivers from new arrays."""
         found: list[tuple[str, Any]] = []
         slots: list[tuple[str, Any]] = []
         flatten(self.state, "s", found, {})
@@ -95,7 +95,7 @@ class Model(Held):
         self.one = (np.zeros(2, np.int64), np.zeros(1, np.int64 if self.many else np.float64), np.zeros((1, K)))
 
     def widen(self) -> None:
-        """Make room for new names, with as much to spare."""
+        """Make room for new names, and for as many again."""
         size = self.features.size
         if size > self.dims["feature"]:
             self.resize(feature=max(size, 2 * self.dims["feature"]))
@@ -105,7 +105,7 @@ class Model(Held):
             self.refresh()
 
     def join(self) -> None:
-        """Let the learner arrange features that have come; without such a wish there is room for as many as fit."""
+        """Call the learner's `arrange` for new features; without one every allocated column is ready."""
         if self.algorithm.arrange is None:
             self.ready = self.dims["feature"]
         elif self.features.size > self.ready:
@@ -113,7 +113,7 @@ class Model(Held):
             self.ready = self.features.size
 
     def retune(self, given: dict[str, Any]) -> None:
-        """Take new parameters for what is still to come."""
+        """Use new parameters from now on."""
         super().retune(given)
         if self.many and self.labels is not None:
             self.cost = self.task.costs(self.algorithm, given, self.labels)
@@ -121,7 +121,7 @@ class Model(Held):
 
     # ---- classes -----------------------------------------------------------------------------------------------------
     def relabel(self) -> None:
-        """The labels changed, or are there for the first time: a row of weights for each, if there are many."""
+        """Follow new labels: a row of weights for each, if there are many."""
         labels = self.labels
         if labels is None or (self.many and self.dims["class"] == len(labels)):
             return
@@ -153,7 +153,7 @@ class Model(Held):
         self.refresh()
 
     def retrench(self) -> Dims:
-        """With more classes a vector takes more of a budget in bytes: let some go until all fit; return the new sizes."""
+        """Drop support vectors until a budget in bytes holds, as a new class enlarges each of them; return the new sizes."""
         if not self.by_classes:
             return {}
         self.spec = self.described(self.given, self.params)
@@ -178,7 +178,7 @@ class Model(Held):
         return self.task.loops(self.many)
 
     def fork(self) -> Self:
-        """Return a copy with arrays and tables of its own."""
+        """Return an independent copy."""
         m = super().fork()
         m.features, m.labels = copy.deepcopy(m.features), copy.deepcopy(m.labels)
         return m
@@ -214,7 +214,7 @@ class Model(Held):
 
     @contextlib.contextmanager
     def unharmed(self) -> Iterator[None]:
-        """Put everything back if a kernel of the user's own fails inside this block: no check can foresee it."""
+        """Restore everything if a user's own kernel fails inside this block: no check can foresee it."""
         if not self.of_objects:
             yield
             return
@@ -242,7 +242,7 @@ class Model(Held):
         return out
 
     def learn_row(self, idx: np.ndarray, values: np.ndarray, y: float, c: float = 1.0) -> np.ndarray:
-        """Do the same with one sparse row, without allocating."""
+        """Do the same with one sparse row, usually without allocating."""
         indptr, target, out = self.one
         indptr[1] = len(idx)
         target[0] = y
@@ -321,7 +321,7 @@ class Model(Held):
         return {**self.dims, "feature": max(self.features.size, 1)}
 
     def pack(self) -> tuple[dict[str, Any], Tensors]:
-        """Return what the model is: JSON values, and its arrays without spare room."""
+        """Return the model as JSON values and arrays without spare room."""
         said, tensors = super().pack()
         tables = {"features": features_said(self.features), "labels": labels_said(self.labels)}
         return {**said, **tables, "many": self.many, "sparse": self.sparse}, {**tensors, **names_said(self.features)}

@@ -1,12 +1,12 @@
 """Budgets: what a kernel learner does when it has one support vector more than it may keep. Any step takes any budget (G.11).
 
 A budget is given in vectors (`B`) or in bytes. `admit` may deal with a row before it is appended; `maintain` comes after. A
-budget of one's own is a NamedTuple with B and bytes and a case of `maintain`.
+budget of your own is a NamedTuple with B and bytes and a case of `maintain`.
 
-In bytes, everything the state holds counts, room for the vector that has just come included. Of sparse rows the non-zeros count,
-so that one may take the place of several: rules go on while `over(w)`. An eighth is kept free for the row to come; a row that needs
-more is not stored, and nothing is learned from it. When a class comes that was not declared, vectors become larger, and the oldest
-go until all fit (the newest where they vote, so that what is left is a history).
+A budget in bytes counts everything in the state, including room for the newest vector. Sparse rows cost their non-zeros, so one may
+replace several: rules repeat while `over(w)`. An eighth is kept free for the next row; a row that needs more is not stored, and
+nothing is learned from it. A class that was not declared enlarges all vectors, and the oldest are removed until all fit (the newest
+where vectors vote, so that a history remains).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class RemoveRandom(NamedTuple):
         return made(Drawn, Slot((), float(self.seed), np.uint64))
 
     def check(self) -> None:
-        """Refuse a seed that is no whole number."""
+        """Refuse a seed that is not a whole number."""
         if self.seed != int(self.seed) or not 0 <= self.seed < 2**53:
             raise ValueError(f"seed of a RemoveRandom must be a whole number from 0 on, got {self.seed!r}")
 

@@ -76,7 +76,7 @@ class Sigmoid(NamedTuple):
     coef0: float = 0.0
 
     def check(self) -> None:
-        """Refuse what is no number."""
+        """Refuse anything but numbers."""
         ABOVE_ZERO.check("gamma of a Sigmoid", self.gamma)
         REAL.check("coef0 of a Sigmoid", self.coef0)
 

@@ -109,7 +109,7 @@ def subsequences(s: Sequence[Any], t: Sequence[Any], n: int, decay: float) -> fl
 
 # ---- trees -----------------------------------------------------------------------------------------------------------
 class Node(NamedTuple):
-    """A node that is no word: its production, and its children among the nodes before it (none if they are words)."""
+    """A node that is not a word: its production, and its children among the nodes before it (none if they are words)."""
 
     production: tuple[Any, ...]
     children: tuple[int, ...]
@@ -119,7 +119,7 @@ def nodes(tree: Any) -> tuple[Node, ...]:
     """Return the nodes of a tree, children before parents."""
     try:
         return remembered_nodes(tree)
-    except TypeError:  # lists are no keys
+    except TypeError:  # lists cannot be keys
         return walked(tree)
 
 
@@ -146,7 +146,7 @@ def parsed(text: str) -> Any:
 
 
 def walked(tree: Any) -> tuple[Node, ...]:
-    """Return the nodes of nested sequences (label, child, ...), with a stack of its own: trees may be deep."""
+    """Return the nodes of nested sequences (label, child, ...), with an explicit stack: trees may be deep."""
     found: list[Node] = []
     places: list[list[int]] = [[]]
     todo: list[tuple[Any, bool]] = [(tree, False)]

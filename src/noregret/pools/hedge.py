@@ -149,7 +149,7 @@ class Hedge(Classifier):
         if name == "predict_proba":  # there for whoever asks only where votes are probabilities
             if self.__dict__.get("rule") == "bayes":
                 return self._predict_proba
-            raise AttributeError("predict_proba: votes are no probabilities; use rule='bayes'")
+            raise AttributeError("predict_proba: votes are not probabilities; use rule='bayes'")
         if name == "model":  # a property that raises an AttributeError comes here
             raise not_learned(self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -151,13 +151,13 @@ class Pool:
         return contextlib.nullcontext()
 
     def forget(self) -> None:
-        """Let the members begin anew with the features, labels and counts there are; their losses so far stay what they are."""
+        """Let the members start over with the current features, labels and counts; their losses so far stay."""
         for member in self.members:
             member.m.forget()
         self.calibrators = [calibrator() for _ in self.calibrators]
 
     def restart(self) -> None:
-        """Let step sizes begin anew."""
+        """Restart the step sizes."""
         for member in self.members:
             member.m.restart()
 
@@ -304,7 +304,7 @@ class Pool:
         return m
 
     def resume(self, learners: list[Learner]) -> None:
-        """Go on with learners as they were saved."""
+        """Restore learners as they were saved."""
         was, n = self.within(), len(self.members)
         if not same_value(was, learners) or not all(m.started for m in learners[:n]):
             raise ValueError(f"expected a pool of {was}, found {learners}")

@@ -104,7 +104,7 @@ def fixed_share(
 
 @strict
 def tell(W: Array, said: Array, votes: Array) -> None:
-    """Add the weights of those who say so to the vote for a code; -1 is no vote."""
+    """Add the weights of those who say so to the vote for a code; -1 is not a vote."""
     for i in range(said.shape[0]):
         for k in range(said.shape[1]):
             if said[i, k] >= 0:

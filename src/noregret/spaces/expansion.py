@@ -1,7 +1,7 @@
 """Kernel expansions: weights that are a sum of kernels at examples seen. The steps of linear learners run on them unchanged.
 
 f_k(x) = c sum_i alpha[k, i] k(sv_i, x), one set of support vectors for all classes. The law between the words: `kx[i]` is
-k(sv_i, x) for the row at hand. `look` fills it, once a round, and all scores read it; `add` and `remove` keep it true.
+k(sv_i, x) for the current row. `look` fills it, once a round, and all scores read it; `add` and `remove` keep it true.
 
 `add` asks the budget first (`admit`), then appends, then lets the budget restore its limit (`maintain`): the contract of G.11.
 There is one slot more than the budget allows, for the vector that has just come.
@@ -31,7 +31,7 @@ class Expansion(NamedTuple):
     size: ndarray  # vectors kept, additions so far
     c: ndarray  # lazy multiplier of alpha
     u: ndarray  # (class,) scratch: the coefficients of the row being added
-    kx: ndarray  # (slot,) scratch: k(sv_i, row at hand)
+    kx: ndarray  # (slot,) scratch: k(sv_i, current row)
     ky: ndarray  # (slot,) scratch: k(sv_i, sv_r) for some r
     norm: Any  # what is known of the norm, see tracking.py
     kept: Any  # and of the scores of the vectors
@@ -142,7 +142,7 @@ def full(w, x):
 
 @word
 def appending(part, w, k):
-    """Take note that the row at hand is about to be appended."""
+    """Note that the current row is about to be appended."""
 
 
 @word
@@ -221,7 +221,7 @@ def along(a, n, k):
 
 
 def look(w, x):
-    """Let the row be the one at hand: drivers do so before anything is asked about it."""
+    """Make x the current row: drivers call this before anything else about the row."""
     meet(w.S, w.kernel, w.size[0], w.kx, x)
 
 
@@ -274,7 +274,7 @@ def sqnorm_expansion(w):
 # ---- answers ---------------------------------------------------------------------------------------------------------------
 @word
 def said(past, w, k):
-    """Return the score of class k given outside, for the row at hand."""
+    """Return the score of class k given outside, for the current row."""
 
 
 @said.on(Nothing)
@@ -290,7 +290,7 @@ def said_mean(past, w, k):
 
 @word
 def told(past, w):
-    """Return the one score given outside, for the row at hand."""
+    """Return the one score given outside, for the current row."""
 
 
 @word

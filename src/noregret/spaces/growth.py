@@ -28,7 +28,7 @@ def fewer(w: Any) -> dict[str, int]:
 
 
 def divided(w: Any, cells: int) -> dict[str, int]:
-    """Close gaps; return the sizes of a budget in bytes with room for another row of so many cells."""
+    """Close gaps; return the sizes, within a byte budget, that have room for another row of `cells` cells."""
     n = int(w.size[0])
     w.S.close_gaps(n)
     return dict(zip(("slot", "cell"), w.S.cap.divided(n, cells), strict=True))
@@ -43,7 +43,7 @@ def stored_cells(w: Any, cells: ndarray) -> ndarray:
 
 
 def enlarged(w: Any, dims: dict[str, int], free: float, room: float, cells: int) -> dict[str, int]:
-    """Return the sizes that have room for another row of so many cells."""
+    """Return the sizes that have room for another row of `cells` cells."""
     if w.capped:
         found, n, live = divided(w, cells), int(w.size[0]), int(w.S.cap.live[0])
         enough = 2 * (dims["slot"] - n) >= found["slot"] - n and 2 * (dims["cell"] - live) >= found["cell"] - live

@@ -30,7 +30,7 @@ class Voted(NamedTuple):
     alpha: ndarray  # (slot, class) its coefficients
     votes: ndarray  # (slot,) rounds survived by the vector it made
     size: ndarray  # rows kept, cells used
-    z: ndarray  # (feature,) scratch: the row at hand, dense
+    z: ndarray  # (feature,) scratch: the current row, dense
     g: ndarray  # (class,) scratch: the scores of one vector
 
     holds = "kept rows"
@@ -44,7 +44,7 @@ class Voted(NamedTuple):
         return cells
 
     def enlarged(self, dims: dict[str, int], free: float, room: float, cells: int) -> dict[str, int]:
-        """Return the sizes that have room for another row of so many cells."""
+        """Return the sizes that have room for another row of `cells` cells."""
         sizes, used = {"slot": max(64, 2 * dims["slot"])}, dims["cell"] - int(room)
         if 2 * (used + cells) > dims["cell"]:
             sizes["cell"] = max(1024, 2 * dims["cell"], used + cells)
@@ -147,7 +147,7 @@ def clear(w, x):
 
 
 def meet(w, i):
-    """Return <kept row i, row at hand>."""
+    """Return <kept row i, current row>."""
     f = 0.0
     for k in range(w.end[i - 1] if i > 0 else 0, w.end[i]):
         f += w.val[k] * w.z[w.idx[k]]

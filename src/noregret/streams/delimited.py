@@ -27,13 +27,13 @@ MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 NUMERIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 MOSTLY = 0.9
 PEEK = 200  # rows that tell whether the first one is a header
-LONGEST_NAME = 100  # characters; a longer cell is no name of a column
+LONGEST_NAME = 100  # characters; a longer cell is not a column name
 
 
 class CsvReader(BlockReader):
     """Files of delimited cells. Columns named in `text` are kept as they are written, numbers or not."""
 
-    escape: str | None = None  # what comes after it is no quote
+    escape: str | None = None  # a quote after it is a character
     comment: bytes = b""  # a record that begins with it is left out
     quotes: str = ""  # two kinds of quotes, where both may be met
 
@@ -317,7 +317,7 @@ def kind_of(column: Any) -> str | None:
 
 
 def not_numbers(column: Any, before: int) -> list[int]:
-    """Return the rows of the cells that are no numbers, by halves."""
+    """Return the rows of the cells that are not numbers, by bisection."""
     import pyarrow as pa
 
     try:

@@ -33,7 +33,7 @@ EXPECTED = {
 
 
 class Out(NamedTuple):
-    """Where the kernel writes: rows as CSR, labels, queries (-1 for none)."""
+    """Where the parser writes: rows as CSR, labels, queries (-1 for none)."""
 
     indptr: np.ndarray
     indices: np.ndarray

@@ -1,6 +1,6 @@
 """Text files of records in blocks: whole records, read forward, with the byte and line where each block begins.
 
-A block is filled to the same size from its first byte, so a pass that goes on from a position gives the same batches.
+A block is filled to the same size from its first byte, so a pass that resumes from a position gives the same batches.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ class BlockReader(TableReader):
         return [{**self.beginning(), "line": 1, **known[file], **begun_at(self.paths, file, at)} for file, at in found]
 
     def _known_in(self, file: int) -> Position:
-        """Return what is known inside a file: each may have its columns in an order of its own."""
+        """Return what is known inside a file: each may order its columns differently."""
         if self.known():
             next(self._file(self.paths[file], place(self.paths, file), None, self._recorded), None)
         return self.known()
@@ -283,13 +283,13 @@ def opened(path: str, offset: int, end: int | None) -> Any:
     while offset > 0:
         skipped = len(filled(stream, min(offset, BLOCK)))
         if skipped == 0:
-            raise ValueError(f"{path} ends before the position to go on from: it is not the file that was read before")
+            raise ValueError(f"{path} ends before the position to resume from: it is not the file that was read before")
         offset -= skipped
     return stream
 
 
 def filled(stream: Any, size: int) -> bytes:
-    """Return so many bytes, fewer only at the end of the file."""
+    """Return `size` bytes, fewer only at the end of the file."""
     parts = []
     while size > 0 and (part := stream.read(size)):
         parts.append(part)
@@ -298,7 +298,7 @@ def filled(stream: Any, size: int) -> bytes:
 
 
 def arriving(stream: ByteStream, size: int) -> bytes:
-    """Return what a pipe gives without a pause, up to so many bytes; nothing only at the end."""
+    """Return what a pipe gives without a pause, at most `size` bytes; nothing only at the end."""
     parts: list[bytes] = []
     while size > 0 and (not parts or stream.waiting(PAUSE)) and (part := stream.read(min(size, PIPE))):
         parts.append(part)

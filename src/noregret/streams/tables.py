@@ -212,7 +212,7 @@ class ParquetReader(TableReader):
             ) from None
 
     def _file(self, path: str, skip: int) -> Iterator[tuple[Any, float]]:
-        """Yield the record batches of a file behind so many rows, and how much of the file is read then."""
+        """Yield the record batches of a file after its first `skip` rows, and how much of the file has been read."""
         import pyarrow as pa
 
         groups = self._groups(path)

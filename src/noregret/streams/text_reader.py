@@ -1,7 +1,7 @@
 """A pass over text files: blocks of whole lines, parsed ahead by threads, given in order.
 
-Plain files are mapped into memory block by block: each block has a mapping of its own, gone once it is parsed, so memory stays flat
-(in one mapping of the whole file the kernel brings pages back that were let go, next to those that are read). Anything else is
+Plain files are mapped into memory block by block: each block has its own mapping, gone once it is parsed, so memory stays flat
+(in one mapping of the whole file the operating system brings back pages next to those that are read). Anything else is
 read forward, the unfinished last line carried over. What a pass gives does not depend on the size of blocks or on threads.
 """
 
@@ -67,7 +67,7 @@ class Parsed(NamedTuple):
 
 
 def note_bad(bad: Any, k: Any, line: Any, begin: Any, at: Any, fault: Any) -> None:
-    """Note, in a kernel, a bad line: which, where it begins, where it goes wrong and how."""
+    """Note a bad line: which, where it begins, where it goes wrong and how."""
     if k < KEPT_BAD:
         bad[k, 0] = line
         bad[k, 1] = begin
@@ -360,7 +360,7 @@ class TextReader(Reader):
             blocks.close()
 
     def parser(self) -> Callable[[Block], tuple[Block, Parsed]]:
-        """Return what parses blocks in one thread, with room of its own; it gives the block back without its text."""
+        """Return what parses blocks in one thread, with its own room; it gives the block back without its text."""
         room: Any = None
 
         def parse(block: Block) -> tuple[Block, Parsed]:

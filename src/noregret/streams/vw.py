@@ -1,7 +1,7 @@
 """Vowpal Wabbit text: `[label [weight [base]]] ['tag] |namespace[:scale] name[:value] ... |...`, names hashed as VW hashes them.
 
 A whole number as a name is itself plus the hash of its namespace; other names are murmur3 with that hash as seed; `name:word` is a
-feature of its own, hashed on from the name. Features that are 0 are left out, equal ones (also by collision) are summed. The base
+separate feature, hashed on from the name. Features that are 0 are left out, equal ones (also by collision) are summed. The base
 (an initial prediction) is checked and left out. Without a space before the bar the last word is the tag, as in VW: `1|a` has
 no label. Tags are the ids of a batch.
 """
@@ -60,7 +60,7 @@ EXPECTED = {
 
 
 class Out(NamedTuple):
-    """Where the kernel writes: rows as CSR, labels, weights, and where the tags are."""
+    """Where the parser writes: rows as CSR, labels, weights, and where the tags are."""
 
     indptr: np.ndarray
     indices: np.ndarray

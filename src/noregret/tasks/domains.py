@@ -73,7 +73,7 @@ class DomainModel(Model):
         self.resize(domain=max(len(self.domains), 1))
 
     def fork(self) -> Self:
-        """Return a copy with arrays and tables of its own."""
+        """Return an independent copy."""
         m = super().fork()
         m.domains = dict(m.domains)
         return m

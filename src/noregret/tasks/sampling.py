@@ -186,7 +186,7 @@ class SelectiveSampler:
 
     @classmethod
     def load(cls, path: Any) -> Self:
-        """Read a sampler from a file; it goes on as if it had never stopped."""
+        """Read a sampler from a file; it continues as if it had never stopped."""
         learner = load(path)
         said = learner.extras.pop("sampler", None)
         if said is None:

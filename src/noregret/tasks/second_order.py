@@ -192,7 +192,7 @@ class SecondOrder(Classifier):
         return found
 
     def _measure(self, m: Model, rows: Rows, of: Any) -> np.ndarray:
-        """Return a number of each row and class, by a compiled loop of its own."""
+        """Return a number for each row and class, by a separate compiled loop."""
         job = m.job(name=f"{type(self).name}_{of.__name__}", step=of, score=of, share=None, labelled=True)
         loop = drivers(job, rows.layout, False)
         args = list(m.args)

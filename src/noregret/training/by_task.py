@@ -13,7 +13,7 @@ from ..registry import learner as by_name
 from ..streams.stream import Stream
 
 MARKS = {-1, 0, 1}  # labels that tell which rows are normal
-DOUBTFUL = 10  # so many may be amounts all the same
+DOUBTFUL = 10  # this many distinct whole numbers may still be amounts
 FEW = 50  # different whole numbers in the first rows that are still taken for classes
 
 
@@ -61,7 +61,7 @@ def present(y: Any) -> None:
 
 # ---- errors --------------------------------------------------------------------------------------------------------------
 def count_mistakes(y: Any, said: np.ndarray) -> float:
-    """Return how many answers differ from the labels; no answer is no mistake."""
+    """Return how many answers differ from the labels; no answer is not a mistake."""
     truth = y.array() if isinstance(y, Coded) else y
     return sum(b is not None and a != b for a, b in zip(truth.tolist(), said.tolist(), strict=True))
 

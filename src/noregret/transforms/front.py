@@ -213,7 +213,7 @@ class Front:
 
     @classmethod
     def restored(cls, meta: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> Front:
-        """Return the front that was saved; it goes on bit for bit."""
+        """Return the front that was saved; it continues bit for bit."""
 
         def under(start: str) -> dict[str, np.ndarray]:
             return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}

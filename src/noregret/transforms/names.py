@@ -110,7 +110,7 @@ def wider(store: Store) -> Store:
 
 
 def cut(store: Store, names: int) -> None:
-    """Forget the names after the first so many."""
+    """Forget all but the first `names` names."""
     if count(store) > names:
         store.size[0] = names
         compiled(rebuild)(store.hashes, names, store.slots)

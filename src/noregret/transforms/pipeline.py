@@ -90,7 +90,7 @@ class Pipeline(Saved):
 
     @classmethod
     def of(cls, front: Front, learner: Learner) -> Self:
-        """Return a pipeline that goes on with a front and a learner as they are."""
+        """Return a pipeline of a front and a learner as they are."""
         m = learner.held
         if m is not None and front.outputs is not None:
             if front.outputs != m.features.width:

@@ -234,7 +234,7 @@ class RandomFourier(FeatureMap):
 
 
 def orthogonal(d: int, draws: Draws) -> np.ndarray:
-    """Return weights for a scale of 1, orthogonal in blocks of d, each as long as a normal vector of its own."""
+    """Return weights for a scale of 1, orthogonal in blocks of d, each as long as an independent normal vector."""
     _, normal = draws.ready(np.arange(2 * d), 2 * d, True)
     blocks = [orthonormal(normal[:d, a : a + d]) for a in range(0, draws.size, d)]
     lengths = np.sqrt(np.square(normal[d : 2 * d]).sum(0))
@@ -305,7 +305,7 @@ class RandomBinning(FeatureMap):
     For each grid and coordinate a width delta is drawn, for the Laplacian kernel exp(-|x - y|_1 / sigma) from delta exp(-delta /
     sigma) / sigma^2, and a shift u uniform in [0, delta). The bin of x is the vector of ceil((x_j - u_j) / delta_j); z has a
     1 / sqrt(P) in its column, P of them in all. Each grid has 2^bits / P columns, into which its bins are hashed; bins that meet
-    there count as one, which adds P / 2^bits to the kernel. gamma is 1 / sigma. The Gaussian kernel is no mixture of such grids.
+    there count as one, which adds P / 2^bits to the kernel. gamma is 1 / sigma. The Gaussian kernel is not a mixture of such grids.
 
     Rows are sparse, so learners cost O(P), however fine the grids are. Binning suits kernels that decide by near neighbours, where
     Fourier features need very many. The error of a pair is more than e with a probability of at most 2 exp(-2 P e^2).

@@ -187,7 +187,7 @@ class Scale(Map):
         self._width = other._width if self._width is None else self._width
 
     def less(self, other: Scale, times: int, numbers: np.ndarray | None = None) -> None:
-        """Take the statistics of another out again, so many times: those that all who were merged began with."""
+        """Subtract, `times` times, the statistics that all merged maps began with."""
         a, b = self._beside(other, numbers)
         n = a[COUNT] - times * b[COUNT]
         left = np.maximum(n, 1.0)
@@ -214,7 +214,7 @@ class Scale(Map):
         return {"features": met, "stats": self._stats[:, met], "sizes": sizes}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on from what was learned."""
+        """Restore what was learned."""
         met, stats, (size, width) = state["features"], state["stats"], state["sizes"].tolist()
         sound = met.ndim == 1 and stats.shape == (3, len(met)) and 0 <= size <= 1 << 31 and (met >= 0).all() and (met < size).all()
         if not sound or not np.isfinite(stats).all() or (stats[[COUNT, SQUARES]] < 0.0).any():

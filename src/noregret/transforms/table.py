@@ -20,7 +20,7 @@ from .table_cells import Column, columns_of, dict_columns, fields_of, is_open, s
 ROLES = ("numeric", "categorical", "text")
 APART = ("target", "weight", "id", "time", "task", "bundle", "user", "item")  # settings that name a column which is not a feature
 WORDY = 5  # a text column whose first value has more words than this is read as words, and as categories otherwise
-MANY, PIECE = 256, 32  # dicts with more different keys than this are encoded so many at a time
+MANY, PIECE = 256, 32  # dicts with more different keys than MANY are encoded PIECE at a time
 
 
 def listed(names: Any) -> tuple[str, ...]:
@@ -165,7 +165,7 @@ class Table(Step):
         return Rows("csr", (indptr, indices, values), len(data), self.width), np.concatenate([measured for _, measured in done])
 
     def _bagged(self, data: Sequence[Any], learn: bool) -> Rows | None:
-        """Encode dicts of numbers alone, by name; None for what needs the kernel."""
+        """Encode dicts of numbers alone, by name; None for what needs the encoder."""
         found = None if self._crosses or self.hash_bits is not None else bags(data, self._leave)
         if found is None:
             return None
@@ -263,7 +263,7 @@ class Table(Step):
         return roles, {c.name: row for row, _, c in joining}
 
     def _job(self, columns: list[Column], roles: dict[str, int], since: dict[str, int], n: int) -> Job:
-        """Return what the kernel is to do, and room to begin with."""
+        """Return the input of the encoder, with room to begin with."""
         if columns:  # those that are not here give nothing
             here = {c.name for c in columns}
             roles = {name: role for name, role in roles.items() if name in here}
@@ -303,7 +303,7 @@ class Table(Step):
 
     @property
     def as_numbers(self) -> list[str]:
-        """Columns known as numbers: what is no number there is a bad row."""
+        """Columns known as numbers: anything else there is a bad row."""
         return [name for name, role in {**self._columns, **self._roles}.items() if role == NUMBER]
 
     @property

@@ -94,7 +94,7 @@ def hindsight(
     watch: Watch | None = None,
     kept: int = KEPT,
 ) -> dict[Want, Hindsight]:
-    """Return the best fixed model of each kind wanted, with its loss and its figures after so many examples.
+    """Return the best fixed model of each kind wanted, with its loss and its figures at the points of the curve.
 
     All of them share each pass over the stream; a `sample` filled by whoever has read it already saves the first, and all of them
     when every row is in it. Rows of weight 0 do not count. `starts` are models to begin from, as `Best.u` has them.

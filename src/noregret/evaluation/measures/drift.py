@@ -7,7 +7,7 @@
 | `eddm` | Baena-Garcia et al. 2006 | errors, 0 or 1 | the distance between errors fell to 0.9 of its best |
 | `page_hinkley` | Page 1954 | any values | a sum of deviations from the mean left its extreme by the threshold |
 
-After a detection a detector begins anew. The split of the values into calls does not show. ADWIN examines every cut between two
+After a detection a detector starts over. The split of the values into calls does not show. ADWIN examines every cut between two
 buckets, as the paper says, and can keep the newer part of its window (`restart=False`, the paper's rule); the bound is for values
 in [0, 1], outside it is a heuristic. DDM, once it has seen no error at all for `warm_start` examples, takes the first error for
 a drift: that is its definition.
@@ -269,7 +269,7 @@ class ADWIN(Detector):
     """Adaptive windowing.
 
     `delta` confidence, `clock` values between two checks, `max_buckets` of one size, `min_window` least length of a part,
-    `grace` values before the first check, `restart` begin anew after a detection (else drop the older part only), `side` which
+    `grace` values before the first check, `restart` start over after a detection (otherwise drop the older part only), `side` which
     changes of the mean count: both, up, down.
     """
 
@@ -304,7 +304,7 @@ class ADWIN(Detector):
 
 
 class DDM(Detector):
-    """Drift detection method: `warm_start` examples first; warn and signal so many deviations above the best."""
+    """Drift detection method: `warm_start` examples first; warn and signal at these numbers of deviations above the best."""
 
     name, watch, size, least, most = "ddm", ddm, 5, 0.0, 1.0
     defaults = {"warm_start": 30, "warning": 2.0, "drift": 3.0}

@@ -120,7 +120,7 @@ def permuted(
 
 
 def mean(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the mean of what several orders gave; what is no number is taken from the first."""
+    """Return the mean of what several orders gave; what is not a number is taken from the first."""
 
     def middle(values: Sequence[Any]) -> Any:
         first = values[0]
