@@ -107,6 +107,8 @@ def commands(text):
 PROGRESS = re.compile(r"^([\d,]+ rows?, (\d+ %, )?\d+ s, |regret: step ).*\n", re.M)
 
 
+# Lines that come where code is for another processor level than the usual one.
+LEVEL = re.compile(r"^(learned by  |Learned by )(code for|interpreted).*\n?", re.M)
 NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
 
 
@@ -152,7 +154,8 @@ def test_commands_in_pages(path, tmp_path):
             stderr=subprocess.STDOUT,
             check=False,
         )
-        said = "\n".join(line.rstrip() for line in PROGRESS.sub("", done.stdout.decode()).splitlines()).strip()
+        shown = LEVEL.sub("", PROGRESS.sub("", done.stdout.decode()))
+        said = "\n".join(line.rstrip() for line in shown.splitlines()).strip()
         assert done.returncode == code, f"$ {command}\n{said}"
         assert alike(expected, said), f"$ {command}\nexpected:\n{expected}\ngot:\n{said}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import warnings
 from typing import Any
 
 import click
@@ -38,6 +39,8 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; what goes wrong is one line, and Ctrl-C ends it with exit code 130, as a shell expects."""
+        shown = warnings.showwarning
+        warnings.showwarning = lambda text, *_, **__: click.echo(f"Warning: {text}", err=True)
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -48,6 +51,8 @@ class Group(click.Group):
             if os.environ.get("NOREGRET_DEBUG"):
                 raise
             raise click.ClickException(message(e)) from e
+        finally:
+            warnings.showwarning = shown
 
 
 def message(e: BaseException) -> str:
@@ -72,3 +77,7 @@ def main() -> None:
 
     Exit codes: 0 fine, 1 failure, 2 wrong usage, 130 interrupted. NOREGRET_DEBUG=1 shows where a failure happened.
     """  # noqa: D301  click reads the mark
+    if os.environ.get("NOREGRET_CPU"):  # a level that cannot be is told at once, not in the middle of a job
+        from ..engine.processor import chosen
+
+        chosen()
