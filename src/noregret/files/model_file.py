@@ -195,12 +195,12 @@ def read(source: Any) -> tuple[Meta, Tensors]:
     from safetensors import SafetensorError
 
     try:
-        said, tensors = unwrapped(source)
+        texts, tensors = unwrapped(source)
     except SafetensorError as e:
         raise ModelFileError(f"not a whole safetensors file ({e}): damaged, cut short, or of another kind") from None
-    text, found = said["noregret"], checksum(said["noregret"], tensors)
-    if found != said["sha256"]:
-        raise ModelFileError(f"the file is damaged: expected sha256 {said['sha256']}, found {found}; use another copy")
+    text, found = texts["noregret"], checksum(texts["noregret"], tensors)
+    if found != texts["sha256"]:
+        raise ModelFileError(f"the file is damaged: expected sha256 {texts['sha256']}, found {found}; use another copy")
     meta = json.loads(text)
     expect(isinstance(meta, dict), "a JSON object as metadata", text[:80])
     version = meta["format"]
@@ -222,16 +222,16 @@ def unwrapped(source: Any) -> tuple[Mapping[str, str], Tensors]:
 
         tensors = parsed(source)
         header = json.loads(source[8 : 8 + int.from_bytes(source[:8], "little")])
-        said = header.get("__metadata__") or {}
+        texts = header.get("__metadata__") or {}
     else:
         from safetensors import safe_open
 
         with safe_open(source, "numpy") as f:
-            said = f.metadata() or {}
+            texts = f.metadata() or {}
             tensors = {k: f.get_tensor(k) for k in f.keys()}  # noqa: SIM118
-    if not {"noregret", "sha256"} <= set(said):
+    if not {"noregret", "sha256"} <= set(texts):
         raise ModelFileError("a safetensors file, but its metadata are not those of a noregret model")
-    return said, {k: np.require(a, requirements=["C", "A", "W"]) for k, a in tensors.items()}
+    return texts, {k: np.require(a, requirements=["C", "A", "W"]) for k, a in tensors.items()}
 
 
 def renewed(meta: Meta) -> Meta:

@@ -142,9 +142,9 @@ class Held:
         return {"dims": dims}, {"tally": self.tally, **packing.packed(self.spec, self.state, self.dims, dims)}
 
     @classmethod
-    def restored(cls, learner: Any, said: dict[str, Any], tensors: Tensors) -> Self:
+    def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Self:
         """Return what was packed, every size checked before anything is allocated."""
-        tally, dims, m = tensors.pop("tally"), said["dims"], cls(learner)
+        tally, dims, m = tensors.pop("tally"), meta["dims"], cls(learner)
         expect(dims.keys() == m.dims.keys(), f"the sizes {sorted(m.dims)}", dims)
         expect(all(type(n) is int and n >= 0 for n in dims.values()), "sizes", dims)
         expect(tally.dtype == m.tally.dtype and tally.shape == m.tally.shape and bool((tally[:TIE] >= 0).all()), "a tally", tally)

@@ -17,7 +17,7 @@ from ..algorithm.state import Dims, Slot, settle, tmap
 from ..engine import compiling
 from ..files import packing
 from ..files.json_values import Tensors, expect
-from ..files.saved_tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
+from ..files.saved_tables import check_tally, features_meta, features_of, labels_meta, labels_of, names_tensors
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features
 from ..inputs.labels import Labels
@@ -322,23 +322,23 @@ class Model(Held):
 
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return the model as JSON values and arrays without spare room."""
-        said, tensors = super().pack()
-        tables = {"features": features_said(self.features), "labels": labels_said(self.labels)}
-        return {**said, **tables, "many": self.many, "sparse": self.sparse}, {**tensors, **names_said(self.features)}
+        meta, tensors = super().pack()
+        tables = {"features": features_meta(self.features), "labels": labels_meta(self.labels)}
+        return {**meta, **tables, "many": self.many, "sparse": self.sparse}, {**tensors, **names_tensors(self.features)}
 
     @classmethod
-    def restored(cls, learner: Any, said: dict[str, Any], tensors: Tensors) -> Self:
+    def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Self:
         """Return the model of a learner that was packed, every size checked before anything is allocated."""
-        features, labels = features_of(said["features"], tensors.pop("features", None)), labels_of(said["labels"])
-        tally, many, sparse = tensors.pop("tally"), said["many"], said.get("sparse", False)
-        dims: Dims = dict(said["dims"])
+        features, labels = features_of(meta["features"], tensors.pop("features", None)), labels_of(meta["labels"])
+        tally, many, sparse = tensors.pop("tally"), meta["many"], meta.get("sparse", False)
+        dims: Dims = dict(meta["dims"])
         for axis, before in learner.algorithm.formerly.items():
             if axis not in dims:
                 dims[axis], dims[before] = dims[before], int(before == "class")  # of an axis that is not used
         expect(all(type(n) is int and n >= 0 for n in dims.values()), "sizes", dims)
         expect(dims["feature"] >= max(features.size, 1), f"room for {features.size} features", dims["feature"])
-        expect((labels is not None) == learner.task.labelled, f"labels as {learner.task} has them", said["labels"])
-        rows = cls.rows_in(said, labels)
+        expect((labels is not None) == learner.task.labelled, f"labels as {learner.task} has them", meta["labels"])
+        rows = cls.rows_in(meta, labels)
         expect(type(many) is bool and dims[cls.column] == rows, f"{rows} rows of weights", dims[cls.column])
         expect(cls.column == "class" or dims["class"] == 1, "one score", dims["class"])
         expect(type(sparse) is bool, "whether the first rows were sparse", sparse)
@@ -359,9 +359,9 @@ class Model(Held):
         return m
 
     @classmethod
-    def rows_in(cls, said: dict[str, Any], labels: Labels | None) -> int:
+    def rows_in(cls, meta: dict[str, Any], labels: Labels | None) -> int:
         """Return how many rows of weights a file must have."""
-        return max(len(labels), 1) if labels is not None and said["many"] else 1
+        return max(len(labels), 1) if labels is not None and meta["many"] else 1
 
 
 def primal(s: Any, p: Any) -> np.ndarray:

@@ -17,7 +17,7 @@ from ..algorithm.rounds import EXAMPLES, MISTAKES, SEEN, TIE, UPDATES
 from ..engine.compiling import compiled
 from ..families.adaptive import NAG
 from ..files.json_values import Tensors, expect
-from ..files.saved_tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
+from ..files.saved_tables import check_tally, features_meta, features_of, labels_meta, labels_of, names_tensors
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Columns, Features, Hashed, Numbers
 from ..inputs.labels import Labels
@@ -177,25 +177,25 @@ class Pool:
         positive = self.labels.positive
         codes, signs = (y, None) if self.many else (np.where(y > 0.0, positive, 1 - positive), y)
         live = slice(None) if c is None or c.all() else np.flatnonzero(c)
-        seen_by, told = self._seen_by(rows), []
+        seen_by, learned = self._seen_by(rows), []
         for member in self.members:
             if not member.m.many:
                 member.m.tally[TIE] = self.tally[TIE]
-            told.append(member.learn(seen_by[member.unit], codes, signs, c))
-        counted = [piece._replace(f=piece.f[live], y=codes[live]) for piece in told]
-        said = np.column_stack([answered(piece)[0] for piece in counted])
-        weights = np.ones(len(said)) if c is None else c[live]
-        wrong = said != codes[live][:, None]
+            learned.append(member.learn(seen_by[member.unit], codes, signs, c))
+        counted = [piece._replace(f=piece.f[live], y=codes[live]) for piece in learned]
+        predicted = np.column_stack([answered(piece)[0] for piece in counted])
+        weights = np.ones(len(predicted)) if c is None else c[live]
+        wrong = predicted != codes[live][:, None]
         losses = self._log_losses(counted, weights) if self.calibrators else wrong.astype(np.float64)
         W = self.weighing.play(losses, weights)
         known = (self.many, int(self.tally[SEEN]), int(self.tally[TIE]), positive)
         self._note(codes[live])
         out = np.zeros((rows.n, self.dims["class"]))
-        out[live] = self._mixed(W, losses, codes[live]) if self.calibrators else self._voted(W, said)
+        out[live] = self._mixed(W, losses, codes[live]) if self.calibrators else self._voted(W, predicted)
         self.tally[MISTAKES] += int((answered(Progress(out[live], codes[live], *known))[0] != codes[live]).sum())
         if not isinstance(live, slice):
             rest = np.flatnonzero(c == 0.0)
-            out[rest] = self._answer([piece.f[rest] for piece in told])
+            out[rest] = self._answer([piece.f[rest] for piece in learned])
         return out
 
     def _note(self, codes: np.ndarray) -> None:
@@ -236,12 +236,12 @@ class Pool:
             odds = np.empty((len(margins), 1))
             compiled(mix_margins)(margins, w, LEAST, odds)
             return odds
-        said = np.column_stack([member.learner.task.codes(member.m, s) for member, s in zip(self.members, f, strict=True)])
-        return self._voted(np.broadcast_to(w, said.shape), said)
+        predicted = np.column_stack([member.learner.task.codes(member.m, s) for member, s in zip(self.members, f, strict=True)])
+        return self._voted(np.broadcast_to(w, predicted.shape), predicted)
 
-    def _voted(self, W: np.ndarray, said: np.ndarray) -> np.ndarray:
+    def _voted(self, W: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         """Return the weight behind each class; with two, that behind the positive one less that behind the other."""
-        counted = votes(W, said, max(len(self.labels), 2))
+        counted = votes(W, predicted, max(len(self.labels), 2))
         if self.many:
             return counted
         positive = self.labels.positive
@@ -253,10 +253,10 @@ class Pool:
         compiled(mix_losses)(W, losses, codes == self.labels.positive, LEAST, odds)
         return odds
 
-    def _log_losses(self, told: list[Progress], c: np.ndarray) -> np.ndarray:
+    def _log_losses(self, learned: list[Progress], c: np.ndarray) -> np.ndarray:
         """Return the log loss of each member's calibrated probability of the label."""
-        out = np.empty((len(told), len(c)))
-        for k, piece in enumerate(told):
+        out = np.empty((len(learned), len(c)))
+        for k, piece in enumerate(learned):
             signs = np.where(piece.y == piece.positive, 1, -1)
             margins = signs * self.calibrators[k].learn_many(self._one(piece.f), signs, sample_weight=c)
             compiled(log_loss)(margins, LEAST, out[k])
@@ -275,19 +275,19 @@ class Pool:
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return what the pool is; the tensors of the learners inside have names after `<number>/`."""
         inner = [learner.pack() for learner in self.within()]
-        said = {"features": features_said(self.features), "labels": labels_said(self.labels), "many": self.many}
-        tensors = {"tally": self.tally, **names_said(self.features)}
+        meta = {"features": features_meta(self.features), "labels": labels_meta(self.labels), "many": self.many}
+        tensors = {"tally": self.tally, **names_tensors(self.features)}
         tensors |= {f"state.{at}": a for at, a in self.weighing.arrays().items()}
         tensors |= {f"{k}/{name}": a for k, (_, theirs) in enumerate(inner) for name, a in theirs.items()}
-        return {**said, "within": [meta for meta, _ in inner]}, tensors
+        return {**meta, "within": [own for own, _ in inner]}, tensors
 
     @classmethod
-    def restored(cls, learner: Any, said: dict[str, Any], tensors: Tensors) -> Pool:
+    def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Pool:
         """Return the pool of a learner that was packed, every array of it checked."""
-        features, labels = features_of(said["features"], tensors.pop("features", None)), labels_of(said["labels"])
-        expect(labels is not None and type(said["many"]) is bool, "labels, and whether they are many", said["labels"])
+        features, labels = features_of(meta["features"], tensors.pop("features", None)), labels_of(meta["labels"])
+        expect(labels is not None and type(meta["many"]) is bool, "labels, and whether they are many", meta["labels"])
         m: Any = learner.model_with(None, features, labels)
-        m.many = said["many"]
+        m.many = meta["many"]
         for k, a in m.weighing.arrays().items():
             found = tensors.pop(f"state.{k}")
             expect(found.dtype == a.dtype and found.shape == a.shape, f"{k} of shape {a.shape}", found.shape)
@@ -296,9 +296,9 @@ class Pool:
         check_tally(tally, m.tally, len(m.labels) if m.many else 3)
         m.tally[:] = tally
         parts = []
-        for k, meta in enumerate(said["within"]):
+        for k, own in enumerate(meta["within"]):
             theirs = {name.removeprefix(f"{k}/"): tensors.pop(name) for name in list(tensors) if name.startswith(f"{k}/")}
-            parts.append(restored(meta, theirs))
+            parts.append(restored(own, theirs))
         expect(not tensors, "no other tensors", sorted(tensors))
         m.resume(parts)
         return m

@@ -103,12 +103,12 @@ def fixed_share(
 
 
 @strict
-def tell(W: Array, said: Array, votes: Array) -> None:
+def tell(W: Array, predicted: Array, votes: Array) -> None:
     """Add the weights of those who say so to the vote for a code; -1 is not a vote."""
-    for i in range(said.shape[0]):
-        for k in range(said.shape[1]):
-            if said[i, k] >= 0:
-                votes[i, said[i, k]] += W[i, k]
+    for i in range(predicted.shape[0]):
+        for k in range(predicted.shape[1]):
+            if predicted[i, k] >= 0:
+                votes[i, predicted[i, k]] += W[i, k]
 
 
 # ---- mixtures of the members' probabilities ----------------------------------------------------------------------------
@@ -149,10 +149,10 @@ def log_loss(margins: Array, least: float, out: Array) -> None:
 RULES = {"adahedge": adahedge, "hedge": hedge, "fixed_share": fixed_share, "bayes": fixed_share}
 
 
-def votes(W: np.ndarray, said: np.ndarray, K: int) -> np.ndarray:
+def votes(W: np.ndarray, predicted: np.ndarray, K: int) -> np.ndarray:
     """Return the summed weight of those who say each of K codes."""
-    out = np.zeros((len(said), K))
-    compiled(tell)(np.ascontiguousarray(W), np.ascontiguousarray(said), out)
+    out = np.zeros((len(predicted), K))
+    compiled(tell)(np.ascontiguousarray(W), np.ascontiguousarray(predicted), out)
     return out
 
 

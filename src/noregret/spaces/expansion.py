@@ -273,50 +273,50 @@ def sqnorm_expansion(w):
 
 # ---- answers ---------------------------------------------------------------------------------------------------------------
 @word
-def said(past, w, k):
+def class_answer(past, w, k):
     """Return the score of class k given outside, for the current row."""
 
 
-@said.on(Nothing)
-def said_nothing(past, w, k):
+@class_answer.on(Nothing)
+def class_answer_nothing(past, w, k):
     return w.c[0] * along(w.alpha[k], w.size[0], w.kx)
 
 
-@said.on(Mean)
-def said_mean(past, w, k):
+@class_answer.on(Mean)
+def class_answer_mean(past, w, k):
     n = w.size[0]
     return (along(past.v[k], n, w.kx) + past.b[0] * along(w.alpha[k], n, w.kx)) / past.n[0]
 
 
 @word
-def told(past, w):
+def one_answer(past, w):
     """Return the one score given outside, for the current row."""
 
 
 @word
-def told_all(past, w, out):
+def all_answers(past, w, out):
     """Fill the scores given outside, class by class."""
 
 
-@told.on(object)
-def told_any(past, w):
-    return said(past, w, 0)
+@one_answer.on(object)
+def one_answer_any(past, w):
+    return class_answer(past, w, 0)
 
 
-@told_all.on(object)
-def told_all_any(past, w, out):
+@all_answers.on(object)
+def all_answers_any(past, w, out):
     for k in range(out.shape[0]):
-        out[k] = said(past, w, k)
+        out[k] = class_answer(past, w, k)
 
 
 @answer.on(Expansion)
 def answer_expansion(w, x):
-    return told(w.past, w)
+    return one_answer(w.past, w)
 
 
 @answers.on(Expansion)
 def answers_expansion(w, x, out):
-    told_all(w.past, w, out)
+    all_answers(w.past, w, out)
 
 
 @word

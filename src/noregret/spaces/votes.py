@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from ..engine.words import word
 from .examples import Block, Pair, item, nnz
-from .expansion import dropping, first_out, passing, starting, told, told_all
+from .expansion import all_answers, dropping, first_out, one_answer, passing, starting
 from .weights import add, answer, answers, dot, far, fold, rescale, scale, scores, tick
 
 
@@ -210,8 +210,8 @@ def dropping_votes(past, w, r):
         past.votes[r - 1] += past.votes[r]
 
 
-@told.on(Votes)
-def told_votes(past, w):
+@one_answer.on(Votes)
+def one_answer_votes(past, w):
     f, total = 0.0, 0.0
     for i in range(w.size[0]):
         f += w.alpha[0, i] * w.kx[i]
@@ -219,8 +219,8 @@ def told_votes(past, w):
     return total
 
 
-@told_all.on(Votes)
-def told_all_votes(past, w, out):
+@all_answers.on(Votes)
+def all_answers_votes(past, w, out):
     g = w.u  # free until a row is added
     g[:] = 0.0
     out[:] = 0.0

@@ -9,7 +9,7 @@ import numpy as np
 from ..algorithm.rounds import SEEN, TIE
 from ..files.json_values import Tensors, expect
 from ..files.model_file import Saved
-from ..files.saved_tables import features_of, features_said, labels_of, labels_said, names_said
+from ..files.saved_tables import features_meta, features_of, labels_meta, labels_of, names_tensors
 from ..inputs import checking
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Columns, Features, Hashed, Names, is_dicts, stacked
@@ -144,9 +144,9 @@ class Compact(Saved):
     # ---- files -------------------------------------------------------------------------------------------------------
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return everything as JSON values and arrays."""
-        own = {"learner": self.learner, "task": self.task, "many": self.many, "labels": labels_said(self.labels)}
-        tensors = {"at": self.at, "W": self.W, "b": self.b, "tally": self.tally, **names_said(self.features)}
-        return {"compact": {**own, "features": features_said(self.features)}}, tensors
+        own = {"learner": self.learner, "task": self.task, "many": self.many, "labels": labels_meta(self.labels)}
+        tensors = {"at": self.at, "W": self.W, "b": self.b, "tally": self.tally, **names_tensors(self.features)}
+        return {"compact": {**own, "features": features_meta(self.features)}}, tensors
 
     @classmethod
     def restored(cls, meta: dict[str, Any], tensors: dict[str, np.ndarray]) -> Compact:

@@ -125,9 +125,9 @@ class SecondOrder(Classifier):
         assert m.labels is not None
         at = self._margins(m, X)
         picked = self.task.codes(m, at.f)
-        said = m.labels.array()[picked].astype(object)
-        said[self._right(m, at, picked) < limit] = reject_label
-        return said
+        predicted = m.labels.array()[picked].astype(object)
+        predicted[self._right(m, at, picked) < limit] = reject_label
+        return predicted
 
     def predict_one(self, x: Any, reject: float | None = None, reject_label: Any = None) -> Any:
         """Return the label of one example, or `reject_label` where the learner is less sure than `reject` (see `predict`)."""

@@ -60,15 +60,15 @@ def present(y: Any) -> None:
 
 
 # ---- errors --------------------------------------------------------------------------------------------------------------
-def count_mistakes(y: Any, said: np.ndarray) -> float:
+def count_mistakes(y: Any, predicted: np.ndarray) -> float:
     """Return how many answers differ from the labels; no answer is not a mistake."""
     truth = y.array() if isinstance(y, Coded) else y
-    return sum(b is not None and a != b for a, b in zip(truth.tolist(), said.tolist(), strict=True))
+    return sum(b is not None and a != b for a, b in zip(truth.tolist(), predicted.tolist(), strict=True))
 
 
-def sum_distances(y: Any, said: np.ndarray) -> float:
+def sum_distances(y: Any, predicted: np.ndarray) -> float:
     """Return the sum of the sizes of the errors."""
-    return float(abs(y - said).sum())
+    return float(abs(y - predicted).sum())
 
 
 BY_TASK = {

@@ -220,12 +220,12 @@ class Front:
 
         table = None if meta["table"] is None else Table.restored(meta["table"], under("table."))
         maps = []
-        for i, said in enumerate(meta["maps"]):
-            if said["kind"] not in MAPS:
+        for i, own in enumerate(meta["maps"]):
+            if own["kind"] not in MAPS:
                 raise ValueError(
-                    f"expected one of the maps {', '.join(MAPS)}, found {said['kind']!r}: import the module that registers it"
+                    f"expected one of the maps {', '.join(MAPS)}, found {own['kind']!r}: import the module that registers it"
                 )
-            m = MAPS[said["kind"]](**{k: decode(v, kinds()) for k, v in said["settings"].items()})
+            m = MAPS[own["kind"]](**{k: decode(v, kinds()) for k, v in own["settings"].items()})
             m.restore(under(f"maps.{i}."))
             maps.append(m)
         front = cls(table, maps)

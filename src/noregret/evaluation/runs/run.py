@@ -194,10 +194,10 @@ class Run:
         for piece in done:
             b = a + len(piece.f)
             weights = None if c is None else c[a:b]
-            told = self.figures.take(piece, weights)
-            watched.append(told.cost)
-            paid = told.loss if weights is None else weights * told.loss
-            self.cumulative += paid.sum(), (paid * told.loss).sum()
+            costs = self.figures.take(piece, weights)
+            watched.append(costs.cost)
+            paid = costs.loss if weights is None else weights * costs.loss
+            self.cumulative += paid.sum(), (paid * costs.loss).sum()
             a = b
         return np.concatenate(watched)
 
