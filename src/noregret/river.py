@@ -23,7 +23,7 @@ except ImportError as e:
 
 
 def pandas() -> Any:
-    """Return pandas; only mini-batches need it, and whoever has one has pandas."""
+    """Return pandas; only mini-batches need it, and a caller who has one has pandas."""
     import pandas
 
     return pandas

@@ -320,7 +320,7 @@ def python_interface() -> dict[str, Any]:
 
 
 def plainly(e: Exception, step: Any) -> Exception:
-    """Return a compiler's error in the terms of whoever wrote the step: where, and what is not allowed."""
+    """Return a compiler's error in the terms of the step's author: where, and what is not allowed."""
     if not type(e).__module__.startswith("numba"):
         return e
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(e))

@@ -13,7 +13,7 @@ from .json_values import Tensors, decode, encode, expect, listed, written
 
 
 def features_meta(features: Features) -> dict[str, Any]:
-    """Return what the metadata say of the table of features."""
+    """Return the metadata of the table of features."""
     return {k: getattr(features, k, None) for k in ("kind", "width", "bits", "bias", "count")}
 
 
@@ -51,7 +51,7 @@ def features_of(meta: dict[str, Any], data: np.ndarray | None) -> Features:
 
 
 def labels_meta(labels: Labels | None) -> dict[str, Any] | None:
-    """Return what the metadata say of the labels."""
+    """Return the metadata of the labels."""
     if labels is None:
         return None
     values = [encode(v, f"label {v!r}", {}) for v in labels.values]
@@ -71,6 +71,6 @@ def labels_of(meta: dict[str, Any] | None) -> Labels | None:
 
 
 def check_tally(tally: np.ndarray, like: np.ndarray, most: int) -> None:
-    """Refuse a tally that is none, or that has seen more than `most`, a number of classes or the bits of two."""
+    """Refuse a malformed tally, or one that has seen more than `most`: a number of classes, or the bits of two."""
     expect(tally.dtype == like.dtype and tally.shape == like.shape, "a tally", tally)
     expect(bool((tally[:TIE] >= 0).all() and tally[SEEN] <= most and abs(tally[TIE]) <= 1), "a tally", tally)

@@ -1,4 +1,4 @@
-"""What comes in, checked before anything runs: rows become dense or CSR arrays, or an error names the row.
+"""Input is checked before anything runs: rows become dense or CSR arrays, or an error names the row.
 
 Decisions: NaN and infinity are refused; duplicate column indices of a sparse row are summed, as SciPy does; unsorted ones are
 sorted; integers and booleans become floats; float32 stays float32.
@@ -232,7 +232,7 @@ def rows(X: Any, dtype: Any) -> Rows:
 
 
 def objects(X: Any) -> Rows:
-    """Return a sequence of any objects as rows, each with its object for its one value."""
+    """Return a sequence of any objects as rows, each with its object as its one value."""
     if isinstance(X, (str, bytes)) or not (hasattr(X, "__len__") and hasattr(X, "__getitem__")):
         raise TypeError(f"X must be a sequence of objects, as the kernel compares them; got a {type(X).__name__}")
     n = X.shape[0] if hasattr(X, "shape") else len(X)

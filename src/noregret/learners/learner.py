@@ -33,7 +33,7 @@ class Progress(NamedTuple):
 
 
 class Learner(KernelInterface, Base):
-    """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
+    """The methods of every learner. All learning goes through one model, row after row; the split into calls does not matter.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
     """
@@ -121,7 +121,7 @@ class Learner(KernelInterface, Base):
         return rows
 
     def _check_names(self, m: Model, rows: Rows) -> None:
-        """Hold a frame to the names of the first one."""
+        """Check that a frame has the names of the first one."""
         known = m.features.names if isinstance(m.features, Columns) else None
         if known and rows.names is None:
             what = f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names"

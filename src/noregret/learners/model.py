@@ -52,7 +52,7 @@ class Model(Held):
         return self.features.size
 
     def sizes(self) -> Dims:
-        """Return the sizes of the axes at first."""
+        """Return the initial sizes of the axes."""
         sizes: Dims = {"feature": max(self.features.size, 1), "class": 1, "slot": 0, "cell": 0, "two": 2, **super().sizes()}
         w = self.spec[0]
         return sizes | (w.first_sizes(self.features.grows) if hasattr(w, "first_sizes") else {})
@@ -328,7 +328,7 @@ class Model(Held):
 
     @classmethod
     def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Self:
-        """Return the model of a learner that was packed, every size checked before anything is allocated."""
+        """Return the packed model of a learner; check every size before allocating anything."""
         features, labels = features_of(meta["features"], tensors.pop("features", None)), labels_of(meta["labels"])
         tally, many, sparse = tensors.pop("tally"), meta["many"], meta.get("sparse", False)
         dims: Dims = dict(meta["dims"])

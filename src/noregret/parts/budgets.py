@@ -53,7 +53,7 @@ class Stop(NamedTuple):
 
     @property
     def keeps(self) -> bool:
-        """Whether a vector, once it is in, stays as it is."""
+        """Whether vectors never change once added."""
         return True
 
 
@@ -65,14 +65,14 @@ class RemoveOldest(NamedTuple):
 
 
 class RemoveSmallest(NamedTuple):
-    """Remove the one of least |alpha|^2 k(x, x), be it the new one (G.11)."""
+    """Remove the one of least |alpha|^2 k(x, x), which may be the new one (G.11)."""
 
     B: float = 100
     bytes: Any = None
 
 
 class RemoveRedundant(NamedTuple):
-    """Remove the one that has the largest margin without its own contribution, be it the new one (G.4)."""
+    """Remove the one that has the largest margin without its own contribution, which may be the new one (G.4)."""
 
     B: float = 100
     bytes: Any = None
@@ -112,7 +112,7 @@ class Shrink(NamedTuple):
         return made(Damage, Slot((), dtype=np.float64))
 
     def check(self) -> None:
-        """Refuse a factor that is none."""
+        """Refuse a factor outside its range."""
         if self.phi is not None and not 0.0 < self.phi <= 1.0:
             raise ValueError(f"phi of a Shrink must be in (0, 1], or None for the self-tuned one; got {self.phi!r}")
 
@@ -186,8 +186,8 @@ class ProjectRemoved(NamedTuple):
 class Merge(NamedTuple):
     """Merge the one of least |alpha| with the partner that loses least, into a point between them (G.9).
 
-    For RBF kernels. Of sparse rows such a point has the non-zeros of both. In bytes it may not be longer than a row may: two that
-    would be are not merged, and one that has no partner is removed.
+    For RBF kernels. Of sparse rows such a point has the non-zeros of both. With a budget in bytes it may not be longer than a
+    row may: vectors whose point would be are not merged, and one without a partner is removed.
     """
 
     B: float = 100
@@ -542,7 +542,7 @@ def maintain_merge(budget, w):
 def join(w, i, j, h, kappa):
     """Put z = h x_i + (1 - h) x_j in the place of vector i, and remove vector j.
 
-    For any x, |x - z|^2 = h |x - x_i|^2 + (1 - h) |x - x_j|^2 - h (1 - h) |x_i - x_j|^2: so z meets the row at hand.
+    For any x, |x - z|^2 = h |x - x_i|^2 + (1 - h) |x - x_j|^2 - h (1 - h) |x_i - x_j|^2: so k(z, row) follows.
     """
     q = log(max(kappa, 1e-300))
     p, r = exp(q * (1.0 - h) * (1.0 - h)), exp(q * h * h)

@@ -20,7 +20,7 @@ class Linear(NamedTuple):
     """a.b."""
 
     def check(self) -> None:
-        """Nothing can be wrong."""
+        """Accept: there are no parameters."""
 
 
 class Polynomial(NamedTuple):
@@ -31,7 +31,7 @@ class Polynomial(NamedTuple):
     coef0: float = 1.0
 
     def check(self) -> None:
-        """Refuse what makes no kernel."""
+        """Refuse parameters that do not make a kernel."""
         Range(1.0, 64.0, "[]").check("degree of a Polynomial", self.degree)
         if self.degree != int(self.degree):
             raise ValueError(f"degree of a Polynomial must be a whole number, got {self.degree!r}")
@@ -45,7 +45,7 @@ class RBF(NamedTuple):
     gamma: float = 1.0
 
     def check(self) -> None:
-        """Refuse what makes no kernel."""
+        """Refuse parameters that do not make a kernel."""
         ABOVE_ZERO.check("gamma of an RBF", self.gamma)
 
 
@@ -55,7 +55,7 @@ class Laplacian(NamedTuple):
     gamma: float = 1.0
 
     def check(self) -> None:
-        """Refuse what makes no kernel."""
+        """Refuse parameters that do not make a kernel."""
         ABOVE_ZERO.check("gamma of a Laplacian", self.gamma)
 
 
@@ -65,7 +65,7 @@ class Cauchy(NamedTuple):
     gamma: float = 1.0
 
     def check(self) -> None:
-        """Refuse what makes no kernel."""
+        """Refuse parameters that do not make a kernel."""
         ABOVE_ZERO.check("gamma of a Cauchy", self.gamma)
 
 

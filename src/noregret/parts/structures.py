@@ -34,7 +34,7 @@ class StringSubsequence(NamedTuple):
     normalize: bool = True
 
     def check(self) -> None:
-        """Refuse what makes no kernel."""
+        """Refuse parameters that do not make a kernel."""
         if not (self.n >= 1 and int(self.n) == self.n):
             raise ValueError(f"n of a StringSubsequence must be a whole number of at least 1, got {self.n!r}")
         SHARE.check("lambda_ of a StringSubsequence", self.lambda_)
@@ -61,7 +61,7 @@ class SubsetTree(NamedTuple):
     normalize: bool = True
 
     def check(self) -> None:
-        """Refuse what makes no kernel."""
+        """Refuse parameters that do not make a kernel."""
         SHARE.check("lambda_ of a SubsetTree", self.lambda_)
 
     def __call__(self, s: Any, t: Any) -> float:

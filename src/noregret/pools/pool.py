@@ -1,6 +1,6 @@
 """A pool: the model of a learner that is made of learners. All of them see every row, and their answers are weighed.
 
-It answers to the same names as a Model, so that whatever a learner can do, a pool can: any input, late classes, studies, files.
+It has the methods of a Model, so that whatever a learner can do, a pool can: any input, late classes, studies, files.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Pool:
 
     @property
     def by_classes(self) -> bool:
-        """Whether it matters to a member how many classes are known."""
+        """Whether a member depends on the number of classes."""
         return any(member.m.by_classes for member in self.members)
 
     def expect(self, new: int) -> None:
@@ -131,7 +131,7 @@ class Pool:
 
     # ---- changes -----------------------------------------------------------------------------------------------------
     def relabel(self) -> None:
-        """The labels changed, or are there for the first time: a vote for each, if there are more than two."""
+        """Follow new labels: a vote for each, if there are more than two."""
         declared = self.labels.declared
         if not self.many:
             self.tally[TIE] = self.labels.tie
@@ -162,7 +162,7 @@ class Pool:
             member.m.restart()
 
     def retune(self, given: dict[str, Any]) -> None:
-        """Take new parameters for what is still to come."""
+        """Use new parameters from now on."""
         fixed = ("learners", "rule", "classes", "hash_bits")
         if not all(same_value(given.get(k), self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another pool: call reset() first, or make a new learner")
@@ -223,7 +223,7 @@ class Pool:
         return self.score(sparse_row(idx, values))[0]
 
     def _seen_by(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Return the rows as they are, and brought to length 1 where somebody wants that."""
+        """Return the rows as they are, and scaled to length 1 if a member wants that."""
         rows = rows._replace(width=self.features.size, names=None)
         return rows, Normalize().rows(rows, False) if any(member.unit for member in self.members) else rows
 
@@ -273,7 +273,7 @@ class Pool:
         return [*(member.learner for member in self.members), *self.calibrators]
 
     def pack(self) -> tuple[dict[str, Any], Tensors]:
-        """Return what the pool is; the tensors of the learners inside have names after `<number>/`."""
+        """Return the pool as metadata and tensors; those of learner k are named `<k>/...`."""
         inner = [learner.pack() for learner in self.within()]
         meta = {"features": features_meta(self.features), "labels": labels_meta(self.labels), "many": self.many}
         tensors = {"tally": self.tally, **names_tensors(self.features)}
@@ -283,7 +283,7 @@ class Pool:
 
     @classmethod
     def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Pool:
-        """Return the pool of a learner that was packed, every array of it checked."""
+        """Return the packed pool of a learner; check every array."""
         features, labels = features_of(meta["features"], tensors.pop("features", None)), labels_of(meta["labels"])
         expect(labels is not None and type(meta["many"]) is bool, "labels, and whether they are many", meta["labels"])
         m: Any = learner.model_with(None, features, labels)

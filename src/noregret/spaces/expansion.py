@@ -4,7 +4,7 @@ f_k(x) = c sum_i alpha[k, i] k(sv_i, x), one set of support vectors for all clas
 k(sv_i, x) for the current row. `look` fills it, once a round, and all scores read it; `add` and `remove` keep it true.
 
 `add` asks the budget first (`admit`), then appends, then lets the budget restore its limit (`maintain`): the contract of G.11.
-There is one slot more than the budget allows, for the vector that has just come.
+There is one slot more than the budget allows, for the newest vector.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Expansion(NamedTuple):
         return np.asarray(self.c[0] * alpha[:, at])
 
     def trim(self) -> None:
-        """Let vectors go until the budget is kept."""
+        """Remove vectors until the budget holds."""
         while over(self):
             remove(self, first_out(self.past, self))
 
@@ -73,12 +73,12 @@ class Expansion(NamedTuple):
     # ---- sizes, for the model that holds it --------------------------------------------------------------------------
     @property
     def of_objects(self) -> bool:
-        """Whether what is kept are Python objects, compared by a Python function."""
+        """Whether vectors are Python objects, compared by a Python function."""
         return isinstance(self.S, Objects)
 
     @property
     def by_classes(self) -> bool:
-        """Whether it matters to what is kept how many classes are known: with a budget in bytes."""
+        """Whether the number of classes decides how many vectors fit: with a budget in bytes."""
         return bool(self.budget.bytes)
 
     @property
@@ -105,7 +105,7 @@ class Mean(NamedTuple):
 
 
 class Nothing(NamedTuple):
-    """Of what is tracked, kept, averaged or remembered: nothing."""
+    """Stands for nothing tracked, kept, averaged or remembered."""
 
 
 class Unbounded(NamedTuple):
@@ -116,7 +116,7 @@ class Unbounded(NamedTuple):
 
     @property
     def keeps(self) -> bool:
-        """Whether a vector, once it is in, stays as it is."""
+        """Whether vectors never change once added."""
         return True
 
 
@@ -136,7 +136,7 @@ def over(w):
 
 
 def full(w, x):
-    """Return whether there would be with the row."""
+    """Return whether there would be if the row were added."""
     return w.size[0] >= w.budget.B or crowding(w.S, w.size[0] + 1, x)
 
 
@@ -147,17 +147,17 @@ def appending(part, w, k):
 
 @word
 def dropping(part, w, r):
-    """Take note that vector r is about to be removed."""
+    """Note that vector r is about to be removed."""
 
 
 @word
 def moving(part, i, r):
-    """Take note that vector i takes the place of vector r."""
+    """Note that vector i takes the place of vector r."""
 
 
 @word
 def folding(part, w):
-    """Take note that the multiplier is about to be put into the coefficients."""
+    """Note that the multiplier is about to be put into the coefficients."""
 
 
 @rare
@@ -168,7 +168,7 @@ def remeasure(part, w):
 
 @word
 def due(part, w):
-    """Compute afresh what has been tracked for long."""
+    """Recompute what has been tracked for long."""
 
 
 @appending.on(object)
@@ -392,7 +392,7 @@ def spread_expansion(w, tau, x):
 
 @rare
 def enter(w, x):
-    """Do f += u k(x, .), as far as the budget lets it: not at all for a row that alone would take too many of its bytes."""
+    """Do f += u k(x, .), as far as the budget lets it: not at all for a row that alone would take too many bytes."""
     if not storable(w.S, x):
         return
     k = alone_at(w.S, w.kernel, x)
@@ -449,7 +449,7 @@ def bumping_mean(past, k, i, a):
 
 
 def bump(w, k, i, a):
-    """Add a to the coefficient of class k and vector i. Tracked and kept sums are the caller's care."""
+    """Add a to the coefficient of class k and vector i. The caller updates tracked and kept sums."""
     w.alpha[k, i] += a / w.c[0]
     bumping(w.past, k, i, a / w.c[0])
 
@@ -512,7 +512,7 @@ def oldest(w):
 
 @word
 def first_out(past, w):
-    """Return which vector goes first when there is less room than before."""
+    """Return which vector to remove first when there is less room than before."""
 
 
 @first_out.on(object)

@@ -1,4 +1,4 @@
-"""Room for support vectors: the sizes of the arrays of an expansion, at first and later."""
+"""Room for support vectors: the initial and later sizes of the arrays of an expansion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .support_vectors import Packed
 
 
 def first_sizes(w: Any, grows: bool) -> dict[str, int]:
-    """Return the sizes at first. With a budget in bytes all of it is allocated at once, so that arrays are never copied."""
+    """Return the initial sizes. A budget in bytes is allocated all at once, so that arrays are never copied."""
     if w.budget.bytes and isinstance(w.S, Packed) and grows:
         name = type(w.budget).__name__
         raise ValueError(f"{name} keeps dense rows: in bytes it needs a fixed number of features; give {name}(B=...)")
@@ -22,7 +22,7 @@ def first_sizes(w: Any, grows: bool) -> dict[str, int]:
 
 
 def fewer(w: Any) -> dict[str, int]:
-    """Drop vectors, each of which has become larger, until the budget in bytes holds; return the new sizes."""
+    """Drop vectors, which have become larger, until the budget in bytes holds; return the new sizes."""
     w.trim()
     return divided(w, 0) if w.capped else first_sizes(w, False)
 

@@ -140,7 +140,7 @@ class Free(NamedTuple):
 class Capped(NamedTuple):
     """A limit in bytes: what n vectors and their cells take, one vector more and `spare` included, is at most `room`.
 
-    So the row that has just come has a place, however full the store is, and arrays need dividing again only now and then.
+    So the newest row has a place, however full the store is, and arrays need dividing again only now and then.
     """
 
     live: ndarray  # cells of the vectors

@@ -1,6 +1,6 @@
 """What an expansion tracks beside its coefficients: its squared norm, and the scores of its own support vectors.
 
-Both follow additions and removals one by one, and are computed afresh now and then, so that rounding does not add up.
+Both follow additions and removals one by one, and are recomputed now and then, so that rounding does not add up.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The vectors are prefix sums of the examples added, so only those are kept, as ragged sparse rows: memory and the cost of an
 answer grow with the non-zeros of the rounds that moved w. A multiplier common to a prefix does not change a vote.
 
-An expansion keeps the examples anyhow, in the order of their addition: there only the votes are to be remembered.
+An expansion already keeps the examples in the order of their addition, so it only remembers the votes.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def answers_voted(w, x, out):
 
 # ---- in the space of a kernel ----------------------------------------------------------------------------------------
 class Votes(NamedTuple):
-    """What an expansion remembers for a vote. None of its vectors may change or go, but for the newest."""
+    """What an expansion remembers for a vote. Only its newest vector may change or be removed."""
 
     votes: ndarray  # (slot,) rounds survived by the prefix that ends with each vector
 

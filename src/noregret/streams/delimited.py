@@ -186,7 +186,7 @@ class CsvReader(BlockReader):
         return self._read(data, self.kinds) if any(n in self.kinds for n in unknown) else table
 
     def _unreadable(self, block: Block, starts: np.ndarray, records: np.ndarray) -> list[int]:
-        """Return the records that no parser makes one row of, by halves."""
+        """Return the records that do not parse as one row, by bisection."""
         import pyarrow as pa
 
         try:

@@ -173,7 +173,7 @@ class BlockReader(TableReader):
     def _file(
         self, path: str, begin: Position, end: int | None, parse: Callable[[Block], Parsed]
     ) -> Iterator[tuple[Any, int, int, int]]:
-        """Yield what is made of each block of a file, and the byte, the line and the bytes on disk behind it."""
+        """Yield what is made of each block of a file, and the byte, the line and the bytes on disk after it."""
         offset, line = begin.get("offset", 0), begin.get("line", 1)
         with opened(path, offset, end) as stream:
             data, final, size, begun = b"", False, self.block, offset > 0
@@ -235,7 +235,7 @@ class BlockReader(TableReader):
         return self.known()
 
     def _starts_in(self, file: int, targets: list[int]) -> list[int]:
-        """Return where the records at or behind some bytes of a file begin."""
+        """Return where the records at or after some bytes of a file begin."""
         path = self.paths[file]
         if not is_plain(path) or not self.hides(path):
             return line_starts(path, targets)

@@ -131,7 +131,7 @@ class Mapped:
         return Cut(text[: end + PAD], end, end) if stop - self.at >= PAD else Cut(*padded(text, end), end)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.file.close()
 
 
@@ -313,7 +313,7 @@ class TextReader(Reader):
         raise NotImplementedError
 
     def note(self, rows: Rows) -> None:
-        """Take note of what the rows of a block tell about the file."""
+        """Note what the rows of a block tell about the file."""
 
     def bad_lines(self, block: Block, bad: np.ndarray, faults: int) -> list[tuple[int, int, str, str]]:
         """Return the first bad lines in words."""

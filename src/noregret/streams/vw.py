@@ -348,7 +348,7 @@ class Room:
 
 
 class VwReader(TextReader):
-    """Reads Vowpal Wabbit text into 2^hash_bits features (18 bits unless told)."""
+    """Reads Vowpal Wabbit text into 2^hash_bits features (18 bits by default)."""
 
     kind = "vw"
     expected = EXPECTED

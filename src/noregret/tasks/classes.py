@@ -1,4 +1,4 @@
-"""Classes: labels as codes, the answers that scores come to, and what confusions cost."""
+"""Classes: labels as codes, answers from scores, and the costs of confusions."""
 
 from __future__ import annotations
 

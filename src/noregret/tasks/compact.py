@@ -1,4 +1,4 @@
-"""A predictor and nothing else: the weights that are not 0, and the features that have them."""
+"""A predictor that cannot learn: the weights that are not 0, and the features that have them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..learners.task import TASKS, Task
 
 
 class Compactable(Learner):
-    """A learner whose weights can be had alone."""
+    """A learner that can give its weights as a predictor."""
 
     def compact(self) -> Compact:
         """Return a predictor with the non-zero weights alone (see Compact): small in memory and on disk, and unable to learn."""
@@ -27,9 +27,9 @@ class Compactable(Learner):
 
 
 class Compact(Saved):
-    """What `compact()` makes of a learner with linear weights: it answers alike, and takes the space of its non-zero weights.
+    """A predictor made by `compact()` from a learner with linear weights: the same answers, in the space of the non-zero weights.
 
-    Names of other features are forgotten; an unknown name counts nothing, as ever. Files are small and quick to load (`nr.load`),
+    Names of other features are forgotten; an unknown name counts nothing. Files are small and quick to load (`nr.load`),
     and nothing is compiled to answer dicts. It cannot learn: keep the learner for that.
 
     `features_`: the names, or the columns, that have weights; `coef_`: a row of their weights for each class (one row with two

@@ -51,7 +51,7 @@ class DomainModel(Model):
 
     @classmethod
     def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Self:
-        """Return the model of a learner that was packed."""
+        """Return the packed model of a learner."""
         expect(not meta["many"], "one score for each row", meta["many"])
         m = super().restored(learner, meta, tensors)
         m.domains = domains_of(meta)
@@ -79,7 +79,7 @@ class DomainModel(Model):
         return m
 
     def unite(self, models: list[Self]) -> tuple[list[Self], list[dict[str, Any]]]:
-        """Make room for the features and domains of models; return them, and where their cells come to lie."""
+        """Make room for the features and domains of models; return them, and where their cells go."""
         labels = {v for m in models for v in (m.labels.values if m.labels else ())}
         if len(labels) > 2:
             raise ValueError(f"cannot merge: all tasks share two labels, found {list(labels)}")
@@ -143,7 +143,7 @@ def checked(tasks: Any, n: int) -> np.ndarray:
 
 
 class Domains(Base):
-    """What learners of several tasks have in common: the verbs take tasks, and rows bring theirs with them."""
+    """Methods common to learners of several tasks: they take tasks, or rows carry theirs."""
 
     by_domain: ClassVar[bool] = True
     listed: ClassVar[bool] = False
@@ -196,7 +196,7 @@ class Domains(Base):
         return super().learn_rows(rows.beside(domain=checked(rows.column("domain"), rows.n)), y, c, features)
 
     def _learn(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> list[Progress]:
-        """Learn from rows or dicts in order; when all of them have passed the checks."""
+        """Learn from rows or dicts in order, once all of them have passed the checks."""
         X, tasks = self._given(X, tasks)
         c = checking.sample_weights(sample_weight, len(tasks))
         return self.learn_rows(self._batch(X).beside(domain=tasks), y, c)

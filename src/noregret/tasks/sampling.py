@@ -120,7 +120,7 @@ class SelectiveSampler:
 
     # ---- asking ------------------------------------------------------------------------------------------------------
     def asks(self, m: Model, x: Rows) -> bool:
-        """Decide about a row, and count it; whoever calls this lets the learner learn."""
+        """Decide about a row, and count it; the caller lets the learner learn."""
         return self._counted(*self._margin(m, x)[1:])
 
     def _counted(self, s: float, v: float) -> bool:

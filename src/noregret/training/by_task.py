@@ -23,7 +23,7 @@ class ByTask(NamedTuple):
     suited: Callable[[Any, str], Any]  # labels of a stream, for the learner of this name
     missed: Callable[[Any, np.ndarray], float] | None  # how far answers are from labels, summed; None where they are not compared
     classes: bool = False  # whether answers are labels, of which the wrong ones are mistakes
-    start: str = ""  # the learner for whoever names none; without one the task is never guessed
+    start: str = ""  # the default learner; without one the task is never guessed
 
 
 # ---- labels --------------------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def task_of(opened: Stream) -> tuple[str, list[str]]:
 
 
 def first_learner(opened: Stream) -> tuple[Learner, list[str]]:
-    """Return the learner for whoever names none, and what to tell about it."""
+    """Return the default learner, and a note about it."""
     task, notes = task_of(opened)
     name = BY_TASK[task].start
     return by_name(name), [f"No learner was named: {name} was taken, which has nothing to set.", *notes]

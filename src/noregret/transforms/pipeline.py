@@ -333,7 +333,7 @@ class Pipeline(Saved):
         return self
 
     def joined(self, parts: Sequence[Pipeline], length: float | str = 1.0) -> Pipeline:
-        """Return what copies of this pipeline, each of which has learned on, come to together; none of them changes.
+        """Return copies of this pipeline, each of which has learned more, joined into one; none of them changes.
 
         `length` is that of the learner's `joined`. Statistics and names are those of all rows, each counted once.
         """

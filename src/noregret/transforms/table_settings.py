@@ -25,7 +25,7 @@ class Columns(TableSetting):
         self.names = names
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return no settings: the names are what it is."""
+        """Return no settings: the names are positional."""
         return {}
 
     def into(self, settings: dict[str, Any]) -> None:

@@ -96,7 +96,7 @@ def hindsight(
 ) -> dict[Want, Hindsight]:
     """Return the best fixed model of each kind wanted, with its loss and its figures at the points of the curve.
 
-    All of them share each pass over the stream; a `sample` filled by whoever has read it already saves the first, and all of them
+    All of them share each pass over the stream; a `sample` that the caller has already filled saves the first, and all of them
     when every row is in it. Rows of weight 0 do not count. `starts` are models to begin from, as `Best.u` has them.
     """
     more = 1 if sample is None else 0
