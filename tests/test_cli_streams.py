@@ -564,7 +564,7 @@ def test_plugins(own, monkeypatch):
     run("new", "plugged")
     monkeypatch.setenv("NOREGRET_PLUGINS", str(own / "plugged.py"))
     assert "plugged" in run("algorithms").stdout
-    assert "names no paper" in refused("cite", "plugged", code=1)
+    assert "cites no paper" in refused("cite", "plugged", code=1)
     run("train", LINEAR, "-m", "plugged", "--save", "m.nr", "--quiet")
     assert "plugged (Plugged), classification" in run("inspect", "m.nr").stdout
     monkeypatch.delenv("NOREGRET_PLUGINS")

@@ -38,7 +38,7 @@ class Group(click.Group):
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; what goes wrong is one line, and Ctrl-C ends it with exit code 130, as a shell expects."""
+        """Run a command; an error is one line, and Ctrl-C ends it with exit code 130, as a shell expects."""
         shown = warnings.showwarning
         warnings.showwarning = lambda text, *_, **__: click.echo(f"Warning: {text}", err=True)
         try:
@@ -75,7 +75,7 @@ def main() -> None:
     noregret train data.svm --model pa1 -C 0.1 --save m.nr
     noregret predict new.svm --model-file m.nr
 
-    Exit codes: 0 fine, 1 failure, 2 wrong usage, 130 interrupted. NOREGRET_DEBUG=1 shows where a failure happened.
+    Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted. NOREGRET_DEBUG=1 shows where a failure happened.
     """  # noqa: D301  click reads the mark
     if os.environ.get("NOREGRET_CPU"):  # a level that cannot be is told at once, not in the middle of a job
         from ..engine.processor import chosen

@@ -95,7 +95,7 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
 
 
 def cited(key: str) -> str | None:
-    """Return who is behind an algorithm, and when."""
+    """Return the authors of an algorithm, and the year."""
     entry = references().get(key)
     if entry is None:
         return None
@@ -174,7 +174,7 @@ def levelled(levels: list[str]) -> str | None:
 
 
 def text(found: dict[str, Any], everything: bool) -> str:
-    """Return it as text."""
+    """Return the facts as text."""
     params = found["params"] if everything else found["changed"]
     told = ", ".join(f"{k}={v!r}" for k, v in params.items()) or "all as by default"
     lines = [
@@ -248,7 +248,7 @@ def listing(values: list[Any]) -> str:
 
 
 def pool_table(pool: dict[str, Any]) -> list[str]:
-    """Return the learners of a pool and how it stands against the best of them."""
+    """Return the learners of a pool, and its regret against the best of them."""
     rows = [[member["learner"], f"{member['weight']:.3f}", amount(member["loss"])] for member in pool["learners"]]
     allowed = f", of {amount(pool['bound'])} that the theorem allows ({pool['bound_name']})" if "bound_name" in pool else ""
     told = f"Regret against the best of them: {amount(pool['regret'])}{allowed}."

@@ -21,7 +21,7 @@ Decorator = Callable[[Any], Any]
 
 
 class Option(click.Option):
-    """An option that stands under a heading of the help."""
+    """An option under a heading of the help."""
 
     def __init__(self, *args: Any, group: str = "Options", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -68,7 +68,7 @@ class FormatName(ParamType):
         return f"[{'|'.join(files())}]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name of a format that is there."""
+        """Return the name of a known format."""
         if value not in files():
             self.fail(f"{value!r} is not one of {', '.join(files())}", param, ctx)
         return str(value)
@@ -280,7 +280,7 @@ FILES = ("html", "figures", "curves", "plot", "report_json")
 
 
 def check_files(options: Mapping[str, Any]) -> None:
-    """Refuse, before the work begins, files that could not be written at its end."""
+    """Refuse files that could not be written, before the work begins."""
     import os
     from pathlib import Path
 

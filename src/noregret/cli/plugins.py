@@ -1,4 +1,4 @@
-"""Learners of the user's own: Python files that --plugin, or NOREGRET_PLUGINS, names."""
+"""The user's own learners: Python files named by --plugin or NOREGRET_PLUGINS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown while rows go by: a bar on a terminal, now and then a line elsewhere. Always on standard error."""
+"""Progress, always on standard error: a bar on a terminal, an occasional line elsewhere."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Progress:
         self.terminal = show and sys.stderr.isatty()
 
     def __call__(self, rows: int, stream: Any, learners: Any = ()) -> None:
-        """Show how far it is."""
+        """Show the progress."""
         now = monotonic()
         if self.calls == 0:  # the clock runs from here: before it, code was compiled
             self.start, self.before = now, rows
@@ -72,7 +72,7 @@ class Progress:
         return ", ".join([part for part in (*parts, running_error(learners)) if part])
 
     def solving(self, passes: int, upper: float, lower: float) -> None:
-        """Show how far the search for the best fixed model is."""
+        """Show the progress of the search for the best fixed model."""
         now = monotonic()
         said = f"regret: step {passes}, to within {100 * (upper - lower) / max(upper, 1.0):.2f} %"
         if self.terminal and self.bar is not None and now - self.drawn >= BLINK:
@@ -87,7 +87,7 @@ class Progress:
         return self.stopped
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self.bar is not None:
             self.bar.stop()
             self.bar = None
@@ -133,7 +133,7 @@ def running_error(learners: Any) -> str:
 
 @contextlib.contextmanager
 def watching(quiet: bool, what: str, leave: bool = True) -> Iterator[Progress]:
-    """Yield what to call; while nothing has come of it yet, say when it is the compiler that takes the time.
+    """Yield the object to call; say so if the compiler takes long before the first call.
 
     With `leave`, Ctrl-C asks for a stop once there are rows to report on, and ends the process at once before that and the second
     time: the compiler swallows a KeyboardInterrupt and continues.
@@ -153,7 +153,7 @@ def watching(quiet: bool, what: str, leave: bool = True) -> Iterator[Progress]:
 
 
 def following(shown: Progress) -> dict[str, Any]:
-    """Return the options by which a study shows how far it is and is stopped."""
+    """Return the options by which a study shows its progress and is stopped."""
     return {"watch": shown, "regret_watch": shown.solving, "stop": shown.stop}
 
 

@@ -170,7 +170,7 @@ class Stop:
 
 @contextmanager
 def stopping() -> Iterator[Stop]:
-    """Let Ctrl-C and SIGTERM ask for a stop inside this block; a second one leaves at once."""
+    """Let Ctrl-C and SIGTERM ask for a stop inside this block; a second one exits at once."""
     found = Stop()
 
     def ask(number: int, frame: Any) -> None:
@@ -195,7 +195,7 @@ def again(ctx: click.Context) -> str:
 
 # ---- what is said at the end -----------------------------------------------------------------------------------------
 def facts(done: Any, path: str, seconds: float) -> dict[str, Any]:
-    """Return what a training came to."""
+    """Return the results of a training."""
     from ..training.by_task import by_task
 
     learner = getattr(done.model, "learner", done.model)
@@ -216,7 +216,7 @@ def facts(done: Any, path: str, seconds: float) -> dict[str, Any]:
 
 
 def sentence(found: dict[str, Any]) -> str:
-    """Return it as a line."""
+    """Return them as a line."""
     error = "" if found["error"] is None else f", error {100 * found['error']:.2f} % on the way"
     skipped = f", {plural(found['skipped'], 'bad row')} left out" if found["skipped"] else ""
     verb = "learned" if found["finished"] else "was stopped after"

@@ -34,8 +34,8 @@ READERS = "readers"  # stands for the code that reads files and makes features o
 def command(names: tuple[str, ...], quick: bool, jobs: int | None, as_json: bool) -> None:
     """Compile the learners NAMES into the cache, or all learners and the readers of files.
 
-    The name readers stands for what reads files and makes features of tables. Of learners, covered are float64 rows without
-    sample weights: dense, CSR and dicts, with two classes and with three. Whatever else is used (float32, sample weights, other
+    The name readers stands for what reads files and makes features of tables. Learners are compiled for float64 rows without
+    sample weights: dense, CSR and dicts, with two classes and with three. Anything else (float32, sample weights, other
     losses, average=True) compiles at first use. The cache is in NOREGRET_CACHE, or in noregret/kernels in the user's
     cache directory; it serves one processor type and one version of Python.
     """
@@ -95,7 +95,7 @@ def cores() -> int:
 
 
 def share(names: Sequence[str], jobs: int, quick: bool, silent: bool = False) -> bool:
-    """Compile in several processes of this very command; return whether all went well."""
+    """Compile in several processes of this command; return whether all succeeded."""
     out = subprocess.DEVNULL if silent else None
     base = [sys.executable, "-m", "noregret.cli", "warm", "--jobs", "1", *(["--quick"] if quick else [])]
     parts = [[*base, *names[i::jobs]] for i in range(jobs)]

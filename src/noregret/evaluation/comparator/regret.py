@@ -25,7 +25,7 @@ SCORE = 20.0  # scores (over the size of y) that the default ball reaches on a t
 
 
 class Want(NamedTuple):
-    """With what a learner is compared."""
+    """What a learner is compared with."""
 
     loss: str
     epsilon: float = 0.0
@@ -76,7 +76,7 @@ def default_radius(reach: float, y_rms: float = 1.0) -> float:
 
 
 def want_of(learner: Learner, norm: str = "l2") -> Want:
-    """Return with what a learner is compared: the ball of this norm."""
+    """Return what a learner is compared with: the ball of this norm."""
     bias = has_bias(learner)
     return Want(*loss_of(learner), radius_of(learner, norm), bias, float(getattr(learner, "p", 2.0)), norm)
 
