@@ -71,6 +71,12 @@ def test_rooms_import_only_what_stands_before_them():
                 assert ORDER.index(parts[1]) <= ORDER.index(room), f"{path.relative_to(ROOT)} imports {module}"
 
 
+def test_contributing_lists_the_rooms_in_order():
+    page = (ROOT.parent.parent / "CONTRIBUTING.md").read_text("utf-8")
+    rows = page.split("\n| in `src/noregret/` | holds |\n")[1].split("\n\n")[0].splitlines()[1:]
+    assert [name for row in rows for name in re.findall(r"`(\w+)(?:/|\.py)`", row.split(" | ")[0])] == ORDER
+
+
 def test_modules_form_no_cycle():
     """Within a room too, at the top of files."""
     above = {}

@@ -172,7 +172,7 @@ def test_warm_fills_a_cache(tmp_path):
     command = [sys.executable, "-m", "noregret.cli", "warm", "--quick", "pa_regressor", "pa1_regressor"]
     first, second = (subprocess.run(command, env=env, capture_output=True, text=True, check=False) for _ in range(2))
     assert first.returncode == second.returncode == 0, first.stderr
-    assert re.search(r"^pa_regressor +\d+ kernels? compiled in [\d.]+ s$", first.stdout, re.M)
+    assert re.search(r"^pa_regressor +\d+ functions? compiled in [\d.]+ s$", first.stdout, re.M)
     assert str(tmp_path) in first.stdout.splitlines()[-1]
     assert re.search(r"^pa1_regressor +in the cache already$", second.stdout, re.M)
     assert list(tmp_path.glob("noregret_pa_regressor_dense_*.py"))
@@ -205,7 +205,7 @@ def test_warm_without_a_cache(tmp_path):
         [sys.executable, "-m", "noregret.cli", "warm", "pa", "--jobs", "1"], env=env, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert done.stderr.startswith("Error: no kernel cache in")
+    assert done.stderr.startswith("Error: cannot cache compiled code in")
 
 
 def test_warm_has_nothing_to_do_interpreted():

@@ -315,7 +315,7 @@ def test_a_table_from_training_to_answers(here):
     assert "color=red" in text
     assert re.search(r"^ +categorical: color$", text, re.M)
     assert "weight for small" in text
-    assert "the model has columns of its own" in refused("predict", "colors.csv", "--model-file", "m.nr", "--text", "color")
+    assert "the model knows its own columns" in refused("predict", "colors.csv", "--model-file", "m.nr", "--text", "color")
 
 
 def test_several_classes(here):
@@ -347,14 +347,14 @@ def test_a_damaged_model(here):
 
 
 def test_training_does_not_destroy(here):
-    assert "is no model of noregret" in refused("train", LINEAR, "-m", "pa1", "--save", "colors.csv", code=1)
+    assert "is not a noregret model" in refused("train", LINEAR, "-m", "pa1", "--save", "colors.csv", code=1)
     assert (here / "colors.csv").read_text() == COLORS
     assert "expected a number of rows, or a time" in refused(
         "train", LINEAR, "-m", "pa1", "--save", "m.nr", "--checkpoint-every", "often"
     )
     run("train", LINEAR, "-m", "pa1", "--save", "m.nr", "--quiet")
     run("train", LINEAR, "-m", "perceptron", "--save", "m.nr", "--quiet")
-    assert "name a learner with --model to begin anew" in refused("train", LINEAR, "--save", "m.nr")
+    assert "name a learner with --model to start over" in refused("train", LINEAR, "--save", "m.nr")
 
 
 def test_intervals():
@@ -391,7 +391,7 @@ def test_stopped_and_resumed_is_never_stopped(number, tmp_path):
         assert f"pa1 was stopped after {seen:,} rows" in out
         assert f"train '{ENDLESS}' --model pa1 -C 0.5 --save {path} --checkpoint-every 1 --quiet --resume" in said
         assert "stopped after" in run("inspect", str(path)).stdout
-        assert "give --resume to go on with it" in refused("train", ENDLESS, "-m", "pa1", "--save", str(path), code=1)
+        assert "give --resume to continue it" in refused("train", ENDLESS, "-m", "pa1", "--save", str(path), code=1)
     total = str(seen + 5000)
     run("train", ENDLESS, "--save", str(path), "--resume", "--limit", total, "--quiet")
     run("train", ENDLESS, "-m", "pa1", "-C", "0.5", "--save", str(tmp_path / "whole.nr"), "--limit", total, "--quiet")
@@ -564,7 +564,7 @@ def test_plugins(own, monkeypatch):
     run("new", "plugged")
     monkeypatch.setenv("NOREGRET_PLUGINS", str(own / "plugged.py"))
     assert "plugged" in run("algorithms").stdout
-    assert "names no paper" in refused("cite", "plugged", code=1)
+    assert "cites no paper" in refused("cite", "plugged", code=1)
     run("train", LINEAR, "-m", "plugged", "--save", "m.nr", "--quiet")
     assert "plugged (Plugged), classification" in run("inspect", "m.nr").stdout
     monkeypatch.delenv("NOREGRET_PLUGINS")

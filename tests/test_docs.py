@@ -108,6 +108,8 @@ def commands(text):
 PROGRESS = re.compile(r"^([\d,]+ rows?, (\d+ %, )?\d+ s, |regret: step ).*\n", re.M)
 
 
+# Lines that come where code is for another processor level than the usual one.
+LEVEL = re.compile(r"^(learned by  |Learned by )(code for|interpreted).*\n?", re.M)
 NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
 
 
@@ -153,7 +155,8 @@ def test_commands_in_pages(path, tmp_path):
             stderr=subprocess.STDOUT,
             check=False,
         )
-        said = "\n".join(line.rstrip() for line in PROGRESS.sub("", done.stdout.decode()).splitlines()).strip()
+        shown = LEVEL.sub("", PROGRESS.sub("", done.stdout.decode()))
+        said = "\n".join(line.rstrip() for line in shown.splitlines()).strip()
         assert done.returncode == code, f"$ {command}\n{said}"
         assert alike(expected, said), f"$ {command}\nexpected:\n{expected}\ngot:\n{said}"
 
@@ -345,3 +348,10 @@ def test_links(path):
         if anchor:
             headings = re.findall(r"^#+ (.*)$", found.read_text("utf-8"), re.M)
             assert anchor in {h.lower().replace(" ", "-") for h in headings}, target
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
+def test_files_that_a_page_names_are_there(path):
+    there = [f"/{p.relative_to(ROOT)}" for room in ("src", "tests", "docs", "examples") for p in (ROOT / room).rglob("*.py")]
+    for name in re.findall(r"`(?:\S+ )?([\w/]+\.py)`", path.read_text("utf-8")):
+        assert any(p.endswith(f"/{name}") for p in there), name

@@ -23,8 +23,8 @@ LEARN = """
 import warnings
 import numpy as np, noregret as nr
 from scipy.sparse import csr_matrix
-from noregret.core import engine
-from noregret.core.words import strict
+from noregret.engine import compiling
+from noregret.engine.words import strict
 X = np.random.default_rng(0).standard_normal((30, 4)); y = np.where(X[:, 0] > 0, 1, -1)
 m = nr.PA1().partial_fit(X, y); m.predict(X)
 nr.PA1().partial_fit(csr_matrix(X), np.arange(30) % 3)
@@ -70,7 +70,7 @@ def test_no_cache_directory_is_one_warning(tmp_path):
     (tmp_path / "file").write_text("not a directory")
     (count, total), err = run(LEARN, tmp_path / "file" / "kernels")
     assert int(count) > 0
-    assert err.count("no kernel cache") == 1
+    assert err.count("cannot cache compiled code") == 1
     assert total == run(LEARN, tmp_path / "ok")[0][1]
 
 
@@ -81,19 +81,19 @@ def test_interpreted_gives_the_same(tmp_path):
     assert float(total) == pytest.approx(float(run(LEARN, tmp_path)[0][1]), abs=1e-9)
 
 
-def test_the_kernels_also_work_with_reference_counts(tmp_path):
+def test_compiled_code_also_works_with_reference_counts(tmp_path):
     """_nrt is a private option of Numba: nothing must depend on it but speed and the refusal to allocate."""
-    code = "from noregret.core import engine; del compiling.KERNEL['_nrt']\n" + LEARN
+    code = "from noregret.engine import compiling; del compiling.OPTIONS['_nrt']\n" + LEARN
     assert run(code, tmp_path)[0][1] == run(LEARN, tmp_path)[0][1]
 
 
 MINE = """
 from typing import NamedTuple
 import noregret as nr
-from noregret.core.params import Positive
-from noregret.core.state import Weights
-from noregret.core.weights import add, dot
-from noregret.core.words import word
+from noregret.algorithm.params import Positive
+from noregret.algorithm.state import Weights
+from noregret.spaces.weights import add, dot
+from noregret.engine.words import word
 from helper import twice
 
 class Part(NamedTuple):
@@ -125,7 +125,7 @@ class Mine(nr.Regressor):
 
 if __name__ == "__main__":
     import numpy as np
-    from noregret.core import engine
+    from noregret.engine import compiling
     m = Mine(fit_intercept=False).partial_fit(np.ones((1, 1)), [1.0])
     print(compiling.compilations(), m.coef_[0])
 """
@@ -158,7 +158,7 @@ def test_edits_are_seen_wherever_they_are(tmp_path):
 
 
 def test_a_new_kind_recompiles_nothing(tmp_path):
-    code = "from typing import NamedTuple\nfrom noregret.core.weights import dot\n" + textwrap.dedent("""
+    code = "from typing import NamedTuple\nfrom noregret.spaces.weights import dot\n" + textwrap.dedent("""
         class Elsewhere(NamedTuple):
             z: object
 

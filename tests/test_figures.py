@@ -207,7 +207,7 @@ def test_half_a_score_for_each_class_is_one_score():
 def test_add_tells_what_each_row_cost():
     y, said, f, c = many(200)
     told = ClassFigures(loss="log").add(y, said, f, c)
-    assert np.array_equal(told.wrong, class_losses("zero_one", y, f, said=said))
+    assert np.array_equal(told.wrong, class_losses("zero_one", y, f, predicted=said))
     assert np.array_equal(told.loss, class_losses("log", y, f))
     t = np.linspace(-1, 1, 200)
     assert np.array_equal(RealFigures(loss="absolute").add(t, f[:, 0]).loss, real_losses("absolute", t, f[:, 0]))

@@ -14,6 +14,7 @@ from conftest import learners
 from test_model_file import same
 
 import noregret as nr
+from noregret.engine import compiling
 from noregret.engine.compiling import interpreted
 from noregret.files import drafts, model_file
 from noregret.owners import OWNERS, owner
@@ -230,15 +231,28 @@ def test_digests_tell_models_apart():
     assert noted.to_bytes() != base.to_bytes()
 
 
-def test_the_header_is_free_for_facts(monkeypatch):
-    """What a machine says of itself is in every file, and in no digest."""
+def test_the_processor_level_is_in_the_file_and_not_in_the_digest(monkeypatch):
     plain = learned("names")
-    monkeypatch.setitem(model_file.ABOUT, "processor", "x86-64-v3")
-    assert model_file.read(plain.to_bytes())[0]["about"] == {"processor": "x86-64-v3"}
-    before = plain.digest()
-    monkeypatch.undo()
-    assert plain.digest() == before
-    assert nr.from_bytes(plain.to_bytes()).digest() == before
+    here = compiling.level()
+    assert model_file.read(plain.to_bytes())[0]["levels"] == [here]
+    assert nr.from_bytes(plain.to_bytes()).levels == [here]
+    monkeypatch.setattr(compiling, "level", lambda: "v2")
+    elsewhere = plain.to_bytes()
+    monkeypatch.setattr(compiling, "level", lambda: "host")
+    words = "bytes was learned by code for x86-64-v2, and this process runs code for the processor at hand: .* Set NOREGRET_CPU=v2"
+    with pytest.warns(UserWarning, match=words):
+        again = nr.from_bytes(elsewhere)
+    assert again.digest() == plain.digest()
+    assert model_file.read(again.to_bytes())[0]["levels"] == ["v2", "host"]  # resumed at another level: both are known
+    with pytest.warns(UserWarning, match="code for x86-64-v2"):
+        nr.from_bytes(again.to_bytes())
+
+
+@pytest.mark.parametrize("levels", ["v3", [3], ["v" * 30], ["v3\n"]])
+def test_levels_that_are_none(levels):
+    meta, tensors = model_file.headed(learned("names"))
+    with pytest.raises(nr.ModelFileError, match="expected names of processor levels"):
+        nr.from_bytes(b"".join(bytes(p) for p in model_file.pieces({**meta, "levels": levels}, tensors)))
 
 
 def test_extras_follow_the_model():

@@ -229,7 +229,7 @@ def test_a_users_own_numba_code_keeps_its_target():
     """Our level is ours alone: compiled code of the same process is for its own processor."""
     code = """if True:
         import numba, noregret as nr
-        from noregret.core.target import LevelDispatcher
+        from noregret.engine.target import LevelDispatcher
         nr.PA1().partial_fit([[1.0, 2.0], [2.0, 1.0]], [0, 1])
         own = numba.njit(lambda x: x + 1)
         own(1)

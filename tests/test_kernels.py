@@ -16,7 +16,7 @@ import noregret as nr
 from noregret.engine import compiling
 from noregret.engine.elementary import exp
 from noregret.families.budgeted import forgetron_bound, forgetron_radius, projectron_bound
-from noregret.learners import supports
+from noregret.learners import kernel_interface
 from noregret.parts.budgets import best_h
 from noregret.spaces.gram import border, residual, unborder
 
@@ -771,8 +771,8 @@ def test_reading_back():
 
 
 def test_support_report():
-    assert doctest.testmod(supports).attempted > 0
-    assert doctest.testmod(supports).failed == 0
+    assert doctest.testmod(kernel_interface).attempted > 0
+    assert doctest.testmod(kernel_interface).failed == 0
     X, y = stream(K=3)
     m = nr.PA1(kernel=nr.Polynomial(2), budget=nr.RemoveRedundant(9), classes=[2, 0, 1]).partial_fit(X, y)
     said = m.support_report(top=4)

@@ -103,7 +103,7 @@ def test_resume_is_bit_identical(name, layout, classes, tmp_path):
 CHILD = """
 import sys, numpy as np
 sys.path.insert(0, sys.argv[1])
-from noregret.core.model_file import load
+from noregret.files.model_file import load
 from test_model_file import K, stream
 for name, layout, classes in eval(sys.argv[3]):
     path = f"{sys.argv[2]}/{name}-{layout}"
@@ -659,7 +659,7 @@ def test_an_unknown_learner_of_the_users_own(tmp_path):
 
 def test_nothing_heavy_on_import():
     """`import noregret` loads no safetensors."""
-    code = "import sys, noregret.core.learner; assert 'safetensors' not in sys.modules, 'loaded'"
+    code = "import sys, noregret.learners.learner; assert 'safetensors' not in sys.modules, 'loaded'"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

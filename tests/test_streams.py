@@ -285,10 +285,10 @@ WARM = """
 import sys
 import noregret as nr
 from noregret.cli import warm
-from noregret.core import engine
+from noregret.engine import compiling
 
 warm.use(warm.READERS, True)
-known = sum(len(d.signatures) for d in engine._compiled)
+known = sum(len(d.signatures) for d in compiling._compiled)
 folder = sys.argv[1]
 for source, options in (
     ("a.svm", {}), ("a.vw", {}), ("a.csv", {"target": "y"}),
@@ -297,7 +297,7 @@ for source, options in (
 ):
     opened = nr.stream(f"{folder}/{source}", **options)
     assert sum(b.data.n for b in opened.chunks()) == 2
-assert sum(len(d.signatures) for d in engine._compiled) == known > 8
+assert sum(len(d.signatures) for d in compiling._compiled) == known > 8
 """
 
 

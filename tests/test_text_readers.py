@@ -21,9 +21,9 @@ from noregret.engine import compiling
 from noregret.inputs.batch import BadRow
 from noregret.inputs.hashing import murmur3
 from noregret.streams import source
-from noregret.streams.lines import REQUIRED, SLACK, Block, padded
 from noregret.streams.svmlight import Room as SvmRoom
 from noregret.streams.svmlight import SvmlightReader
+from noregret.streams.text_reader import REQUIRED, SLACK, Block, padded
 from noregret.streams.vw import SEEN, VwReader
 from noregret.streams.vw import Room as VwRoom
 

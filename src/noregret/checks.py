@@ -1,4 +1,4 @@
-"""The laws: what every learner must obey, as functions to run on your own.
+"""The laws: what every learner must obey, as functions to run on your own learner.
 
 >>> import noregret as nr
 >>> nr.checks.run(nr.PA1(C=0.5))
@@ -25,7 +25,7 @@ from .engine import compiling
 from .files.model_file import load
 from .inputs.features import Columns
 from .inputs.hashing import hash_name
-from .learners.learner import Learner
+from .learners.learner import Learner, has_bias
 from .parts.losses import value
 
 Data = tuple[np.ndarray, np.ndarray]
@@ -50,7 +50,7 @@ def _learn(learner: Learner, X: Any, y: Any, **given: Any) -> Any:
 
 
 def _snapshot(learner: Any) -> dict[str, np.ndarray]:
-    """Return everything a model is, as arrays."""
+    """Return the whole model as arrays."""
     m = learner.model
     tables = {"tally": m.tally, "labels": np.array([str(v) for v in m.labels.values] if m.labels else [])}
     names = np.array([str(n) for n in m.features.names or []])
@@ -75,7 +75,7 @@ def _rounding(learner: Any) -> float:
 
 
 def _answers(learner: Any, X: Any) -> np.ndarray:
-    """Return the scores as the outside sees them."""
+    """Return the scores a user sees."""
     f: np.ndarray = getattr(learner, "decision_function", learner.predict)(X)
     return f
 
@@ -192,7 +192,7 @@ def merge(learner: Learner, X: Any = None, y: Any = None) -> None:
 
 
 def _joins(learner: Learner, X: np.ndarray, y: np.ndarray) -> None:
-    """Hold models that went on from a common one to the law: nothing of it counts twice, however often they are joined."""
+    """Check models that continued from a common one: nothing of it counts twice, however often they are joined."""
     rest = len(y) // 4
     base = _learn(learner, X[:rest], y[:rest])
     parts = [copy.deepcopy(base).partial_fit(X[i::4], y[i::4]) for i in range(4)]
@@ -320,11 +320,11 @@ def _margins(f: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def _comparable(learner: Learner, seed: int, noisy: bool, n: int = 400, d: int = 9) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows, targets and a comparator on the learner's own ground (simplex, disjunction, centre, ball)."""
+    """Return rows, targets and a comparator that suit the learner (simplex, disjunction, centre, ball)."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     u = rng.standard_normal(d)
-    bias = int(bool(getattr(learner, "fit_intercept", False)))
+    bias = int(has_bias(learner))
     if learner.nonnegative:
         X, u = (rng.random((n, d)) < 0.3).astype(float), (np.arange(d) < 2).astype(float)
         return X, np.where(u @ X.T >= 1.0, 1, -1), np.append(u, [0.0] * bias)
@@ -358,7 +358,7 @@ LAWS: dict[str, Callable[[Learner], None]] = {
 
 
 def run(learner: Learner) -> None:
-    """Hold a learner to all the laws, on data made for it."""
+    """Check a learner against all the laws, on data made for it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the interpreter warns where C arithmetic does not
         for law in LAWS.values():

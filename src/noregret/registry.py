@@ -24,7 +24,7 @@ def load_all() -> dict[str, type[Base]]:
 
 
 def by_name() -> dict[str, type[Base]]:
-    """Return all learners that a name stands for: those of the registry, and those that also need the task of each row."""
+    """Return all learners by name: those of the registry, and those that also need a task for each row."""
     return {**load_all(), **APART}
 
 
@@ -53,7 +53,7 @@ def algorithms(task: str | None = None) -> list[str]:
 
 
 def algorithm(name: str) -> Algorithm:
-    """Return the algorithm of a learner by registry name, for a task of one's own."""
+    """Return the algorithm of a learner by registry name, for a task of your own."""
     found = known(name)
     if found is None:
         raise ValueError(unknown(name))

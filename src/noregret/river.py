@@ -1,7 +1,7 @@
 """River: any learner as a River model, for its pipelines, metrics and evaluation. Needs `pip install noregret[river]`.
 
-The adapter adds no learning of its own: what it is given goes to the learner, and the learner is there to be read
-(`model.learner.coef_`). Features are numbers; a category is a feature of its own, as River's OneHotEncoder makes it.
+The adapter learns nothing itself: what it is given goes to the learner, and the learner is there to be read
+(`model.learner.coef_`). Features are numbers; a category is a separate feature, as River's OneHotEncoder makes it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ except ImportError as e:
 
 
 def pandas() -> Any:
-    """Return pandas; only mini-batches need it, and whoever has one has pandas."""
+    """Return pandas; only mini-batches need it, and a caller who has one has pandas."""
     import pandas
 
     return pandas

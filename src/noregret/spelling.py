@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .algorithm.basis import kernel_of, snake, written
+from .algorithm.kernel_options import kernel_of, snake, written
 from .algorithm.params import check_options, same_value
 from .learners.learner import Learner
 from .registry import learner as by_name
-from .spaces.stores import value
+from .spaces.support_vectors import value
 from .spec import EXAMPLE, parse_call, parse_spec, parse_value
 from .text import shortened
 from .transforms.maps import MAPS

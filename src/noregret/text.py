@@ -27,7 +27,7 @@ def summary(doc: str | None) -> str:
 
 
 def amount(x: float | None, digits: int = 4) -> str:
-    """Return a number to so many digits: 1,234 or 0.01234 or 1.234e13; a dash for None."""
+    """Return a number to `digits` digits: 1,234 or 0.01234 or 1.234e13; a dash for None."""
     if x is None or math.isnan(x):
         return "-"
     if math.isinf(x):

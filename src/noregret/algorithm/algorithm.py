@@ -19,7 +19,7 @@ class Declaration:
     score_row: ClassVar[Callable[..., Any] | None] = None  # (s, x, p) -> score, where it is not the dot product with State[0]
     share: ClassVar[Callable[..., Any] | None] = None  # (s, f, y, p, tau, x) -> updated: a round that moves several classes
     shares: ClassVar[Callable[..., Any]] = lambda p: True  # whether these parameters make it so; tau comes as zeros
-    sizes: ClassVar[Callable[..., Any] | None] = None  # (p) -> {"topic": K}: axes of its own and their sizes at first
+    sizes: ClassVar[Callable[..., Any] | None] = None  # (p) -> {"topic": K}: further axes and their initial sizes
     formerly: ClassVar[dict[str, str]] = {}  # which axes these were called in files of formats 1 and 2
     start: ClassVar[Callable[..., Any] | None] = None  # (s, p): a start that is not the fill of the slots
     arrange: ClassVar[Callable[..., Any] | None] = None  # (model, first): features from `first` on have come

@@ -104,14 +104,14 @@ Width = Annotated[float, Filled()]
 
 
 def switched(name: str, value: Any) -> bool:
-    """Return a switch as True or False; text such as "no" would else count as True."""
+    """Return a switch as True or False; text such as "no" would otherwise count as True."""
     if not (isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1))):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
 def check_options(given: Mapping[str, Any]) -> None:
-    """Hold the options that learners share to what they may be."""
+    """Check the options that learners share."""
     for name in ("fit_intercept", "average", "shuffle"):
         switched(name, given.get(name, False))
     seed = given.get("seed")
@@ -150,7 +150,7 @@ class Parameters:
             self.types[f], self.defaults[f] = hint, default
 
     def resolve(self, given: Mapping[str, Any], width: int) -> Any:
-        """Return the Params a kernel sees: every number in its range, every choice made. Raises before anything is learned."""
+        """Return the Params that the step gets: every number in its range, every choice made. Raises before anything is learned."""
         values: dict[str, Any] = {}
         for f, mark in self.marks.items():
             if isinstance(mark, Filled):

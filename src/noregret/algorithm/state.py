@@ -16,7 +16,7 @@ import numpy as np
 from ..spaces.covariance import Full
 from ..spaces.expansion import Expansion, Nothing
 from ..spaces.expansion import Mean as Averages
-from ..spaces.stores import Capped, Free, Objects, Packed, Ragged
+from ..spaces.support_vectors import Capped, Free, Objects, Packed, Ragged
 from ..spaces.tracking import Kept, Tracked
 from ..spaces.votes import Voted, Votes
 from ..spaces.weights import Averaged, Linked, Normed, Scaled

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import warnings
 from typing import Any
 
 import click
@@ -37,7 +38,9 @@ class Group(click.Group):
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; what goes wrong is one line, and Ctrl-C ends it with exit code 130, as a shell expects."""
+        """Run a command; an error is one line, and Ctrl-C ends it with exit code 130, as a shell expects."""
+        shown = warnings.showwarning
+        warnings.showwarning = lambda text, *_, **__: click.echo(f"Warning: {text}", err=True)
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -48,6 +51,8 @@ class Group(click.Group):
             if os.environ.get("NOREGRET_DEBUG"):
                 raise
             raise click.ClickException(message(e)) from e
+        finally:
+            warnings.showwarning = shown
 
 
 def message(e: BaseException) -> str:
@@ -70,5 +75,9 @@ def main() -> None:
     noregret train data.svm --model pa1 -C 0.1 --save m.nr
     noregret predict new.svm --model-file m.nr
 
-    Exit codes: 0 fine, 1 failure, 2 wrong usage, 130 interrupted. NOREGRET_DEBUG=1 shows where a failure happened.
+    Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted. NOREGRET_DEBUG=1 shows where a failure happened.
     """  # noqa: D301  click reads the mark
+    if os.environ.get("NOREGRET_CPU"):  # a level that cannot be is told at once, not in the middle of a job
+        from ..engine.processor import chosen
+
+        chosen()

@@ -1,4 +1,4 @@
-"""`noregret algorithms`: what there is."""
+"""`noregret algorithms`: the list of learners."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .plugins import plugin_option
 
 TASKS = ("classification", "regression", "one_class")
 WHERE_TO_START = (
-    "To begin with: auto, which weighs seven learners and has nothing to set; nag or nag_regressor, the best single one to set "
-    "nothing of, at a seventh of the cost; arow on text; rls for numbers from up to some hundred features. "
+    "Start with auto, which weighs seven learners and has nothing to set; with nag or nag_regressor, the best single learner "
+    "without settings, at a seventh of the cost; with arow on text; or with rls on up to a few hundred numeric features. "
 )
 
 
@@ -41,7 +41,7 @@ def command(task: str | None, as_json: bool) -> None:
 
 
 def in_paragraphs(found: list[dict[str, Any]], width: int) -> str:
-    """Return names and what they do for a terminal so wide, under the task."""
+    """Return names and summaries under their tasks, for a terminal of this width."""
     room = max((len(a["name"]) for a in found), default=0) + 2
     how: dict[str, Any] = {"width": max(width, room + 20), "subsequent_indent": " " * room, "break_on_hyphens": False}
     lines = []
@@ -54,7 +54,7 @@ def in_paragraphs(found: list[dict[str, Any]], width: int) -> str:
 
 
 def learners(task: str | None = None) -> list[dict[str, Any]]:
-    """Return what the learners of a task, or all, say about themselves: by task, then by name."""
+    """Return facts about the learners of a task, or of all: by task, then by name."""
     from ..registry import by_name
 
     order = {task: k for k, task in enumerate(TASKS)}  # tasks of plugins come last

@@ -28,7 +28,7 @@ class Lines:
         self.rows((None if ids is None else ids[i], v, [] if scores is None else scores[i]) for i, v in enumerate(y))
 
     def begin(self, named: bool) -> None:
-        """Write what stands before the first answer."""
+        """Write what comes before the first answer."""
         self.named = named
 
     def rows(self, rows: Iterator[tuple[Any, Any, list[float]]]) -> None:
@@ -38,7 +38,7 @@ class Lines:
             self.out.write("\t".join("" if cell is None else printable(str(cell)) for cell in cells) + "\n")
 
     def end(self, facts: dict[str, Any]) -> None:
-        """Write what stands after the last answer."""
+        """Write what comes after the last answer."""
 
 
 class Csv(Lines):

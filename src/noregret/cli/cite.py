@@ -13,7 +13,7 @@ from .plugins import plugin_option
 
 
 def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of learners that begin so."""
+    """Return the names of learners that begin with the text."""
     from ..registry import by_name
 
     return [name for name in sorted(by_name()) if name.startswith(incomplete)]
@@ -32,7 +32,7 @@ def command(name: str, as_json: bool) -> None:
         raise click.UsageError(unknown(name))
     key = found[name].cite
     if key not in (entries := references()):
-        raise click.ClickException(f"{name} names no paper that is known here{f' ({key})' if key else ''}")
+        raise click.ClickException(f"{name} cites no paper known here{f' ({key})' if key else ''}")
     said = {"name": name, "cite": key, "bibtex": entries[key]}
     click.echo(json.dumps(said, indent=2) if as_json else entries[key])
 

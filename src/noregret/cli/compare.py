@@ -43,7 +43,7 @@ from .progress import following, watching
     group="Options",
     type=click.IntRange(2),
     metavar="N",
-    help="Take the rows in so many random orders: mean and spread.",
+    help="Take the rows in N random orders: mean and spread.",
 )
 @click.option("--seed", cls=Option, group="Options", type=click.IntRange(0), metavar="N", help="Seed of the orders.  [default: 0]")
 @source_options

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import textwrap
+import warnings
 from typing import Any
 
 import click
@@ -38,7 +39,9 @@ def command(file: str, top: int, everything: bool, as_json: bool) -> None:
     """
     from ..files.model_file import load
 
-    found = facts(load(file), file, top)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* was learned by")  # it is shown below
+        found = facts(load(file), file, top)
     if as_json:
         from ..evaluation.report.report import plain
 
@@ -67,6 +70,7 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
         "changed": changed,
         "steps": steps(front),
         "stream": model.extras.get("stream"),
+        "levels": model.levels,
         "examples": 0,
     }
     if not learner.started:
@@ -91,7 +95,7 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
 
 
 def cited(key: str) -> str | None:
-    """Return who is behind an algorithm, and when."""
+    """Return the authors of an algorithm, and the year."""
     entry = references().get(key)
     if entry is None:
         return None
@@ -162,8 +166,15 @@ def weights(learner: Any, front: Any, m: Any, top: int) -> dict[str, Any]:
 
 
 # ---- in words --------------------------------------------------------------------------------------------------------
+def levelled(levels: list[str]) -> str | None:
+    """Return the processor levels in words, unless they are the usual one."""
+    from ..engine.processor import USUAL, described
+
+    return None if {*levels} <= {*USUAL} else " and ".join(map(described, levels))
+
+
 def text(found: dict[str, Any], everything: bool) -> str:
-    """Return it as text."""
+    """Return the facts as text."""
     params = found["params"] if everything else found["changed"]
     told = ", ".join(f"{k}={v!r}" for k, v in params.items()) or "all as by default"
     lines = [
@@ -172,6 +183,7 @@ def text(found: dict[str, Any], everything: bool) -> str:
         ("parameters", told),
         *(("steps" if i == 0 else "", step) for i, step in enumerate(found["steps"])),
         ("file", f"{found['file']}, {size(found['bytes'])}"),
+        ("learned by", levelled(found["levels"])),
     ]
     if found["examples"] == 0:
         return aligned([*lines, ("learned", "nothing yet")])
@@ -236,7 +248,7 @@ def listing(values: list[Any]) -> str:
 
 
 def pool_table(pool: dict[str, Any]) -> list[str]:
-    """Return the learners of a pool and how it stands against the best of them."""
+    """Return the learners of a pool, and its regret against the best of them."""
     rows = [[member["learner"], f"{member['weight']:.3f}", amount(member["loss"])] for member in pool["learners"]]
     allowed = f", of {amount(pool['bound'])} that the theorem allows ({pool['bound_name']})" if "bound_name" in pool else ""
     told = f"Regret against the best of them: {amount(pool['regret'])}{allowed}."

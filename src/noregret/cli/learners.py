@@ -40,7 +40,7 @@ class LearnerName(ParamType):
     name = "learner"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Return the names that begin so; in a list, or after maps of rows, for the last of it."""
+        """Return the names that begin with the text; in a list, or after maps of rows, for its last item."""
         from click.shell_completion import CompletionItem
 
         at = max(incomplete.rfind(mark) for mark in ",>") + 1
@@ -117,7 +117,7 @@ class SweepCommand(LearnerCommand):
 
 
 def values_after(args: list[str], *names: str) -> list[str]:
-    """Return what stands after an option, wherever it is given."""
+    """Return the values of an option, wherever it is given."""
     found = []
     for i, arg in enumerate(args):
         for name in names:
@@ -169,9 +169,9 @@ def settings(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_spec(spec: str, given: Mapping[str, Any] | None = None) -> Any:
-    """Return the learner of "name:C=0.1,average=true", or a pipeline where steps stand before a >; wrong settings are wrong usage.
+    """Return the learner of "name:C=0.1,average=true", or a pipeline where steps come before a >; wrong settings are wrong usage.
 
-    `given` are the parameters that have options of their own. All is refused before a source is opened.
+    `given` are the parameters given as options. Errors come before a source is opened.
     """
     from ..spelling import made, validated
 

@@ -1,4 +1,4 @@
-"""`noregret new`: a learner of the user's own, to begin with, and its test."""
+"""`noregret new`: a first learner of the user's own, and its test."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def command(name: str, task: str, as_json: bool) -> None:
 
 
 def check(name: str) -> None:
-    """Refuse names that cannot be those of a learner and of a module."""
+    """Refuse names that cannot name both a learner and a module."""
     from importlib.util import find_spec
 
     from ..registry import by_name

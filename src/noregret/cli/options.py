@@ -21,7 +21,7 @@ Decorator = Callable[[Any], Any]
 
 
 class Option(click.Option):
-    """An option that stands under a heading of the help."""
+    """An option under a heading of the help."""
 
     def __init__(self, *args: Any, group: str = "Options", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -68,7 +68,7 @@ class FormatName(ParamType):
         return f"[{'|'.join(files())}]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name of a format that is there."""
+        """Return the name of a known format."""
         if value not in files():
             self.fail(f"{value!r} is not one of {', '.join(files())}", param, ctx)
         return str(value)
@@ -122,9 +122,9 @@ source_options, SOURCE = group(
         default=None,
         help="Whether the first line of a CSV names the columns (else c0, c1, ...); found out unless said.",
     ),
-    one("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV, where it is no comma."),
+    one("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV, if not a comma."),
     one("--threads", metavar="N", type=click.IntRange(1), help="Threads that read text.  [default: 2]"),
-    one("--limit", metavar="N", type=click.IntRange(1), help="Stop after so many rows."),
+    one("--limit", metavar="N", type=click.IntRange(1), help="Stop after N rows."),
 )
 
 
@@ -191,7 +191,7 @@ watching_options, WATCHING = group(
         metavar="FACTOR",
         help="Also measure with old rows fading.",
     ),
-    one("--delay", metavar="N", type=click.FloatRange(0), help="Labels come so many rows later, or so much later by --time."),
+    one("--delay", metavar="N", type=click.FloatRange(0), help="Labels come N rows later, or N units of --time."),
     one("--drift", type=click.Choice(DETECTORS), help="Detector that watches the loss."),
     one(
         "--on-drift",
@@ -280,7 +280,7 @@ FILES = ("html", "figures", "curves", "plot", "report_json")
 
 
 def check_files(options: Mapping[str, Any]) -> None:
-    """Refuse, before the work begins, files that could not be written at its end."""
+    """Refuse files that could not be written, before the work begins."""
     import os
     from pathlib import Path
 

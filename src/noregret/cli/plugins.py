@@ -1,4 +1,4 @@
-"""Learners of the user's own: Python files that --plugin, or NOREGRET_PLUGINS, names."""
+"""The user's own learners: Python files named by --plugin or NOREGRET_PLUGINS."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def load(paths: Iterable[str]) -> None:
 
 
 def run(path: Path) -> None:
-    """Run one file as the module of its name, so that compiled kernels find it again."""
+    """Run one file as the module of its name, so that compiled code finds it again."""
     name = path.stem
     if name in sys.modules:
         raise click.ClickException(
@@ -36,7 +36,7 @@ def run(path: Path) -> None:
         )
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise click.ClickException(f"plugin {path} is no Python file: expected a name that ends in .py")
+        raise click.ClickException(f"plugin {path} is not a Python file: expected a name that ends in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

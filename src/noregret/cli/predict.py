@@ -52,7 +52,7 @@ from .progress import watching
 def command(source: tuple[str, ...], model_file: str, output: str, form: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """Answer the rows of SOURCE with a saved model: a line for each, after the row's id or tag if it has one.
 
-    Nothing is learned. Where the rows have labels, the error is said on standard error.
+    Nothing is learned. Where the rows have labels, the error rate is printed on standard error.
 
     \b
     noregret predict new.svm --model-file spam.nr
@@ -80,7 +80,7 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
 
 
 def columns(model: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of the source, with those about columns held against the model's own; only the id may be another."""
+    """Return the options of the source; those about columns must agree with the model's, except the id."""
     from ..algorithm.params import same_value
 
     table = getattr(getattr(model, "front", None), "table", None)
@@ -92,7 +92,7 @@ def columns(model: Any, options: dict[str, Any]) -> dict[str, Any]:
             table.identify(value)
         elif not same_value(value, getattr(table, name)):
             raise click.UsageError(
-                f"the model has columns of its own ({name}={getattr(table, name)!r}): leave out --{name.replace('_', '-')}"
+                f"the model knows its own columns ({name}={getattr(table, name)!r}): leave out --{name.replace('_', '-')}"
             )
     return options
 

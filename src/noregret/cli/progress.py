@@ -1,4 +1,4 @@
-"""What is shown while rows go by: a bar on a terminal, now and then a line elsewhere. Always on standard error."""
+"""Progress, always on standard error: a bar on a terminal, an occasional line elsewhere."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Progress:
         self.terminal = show and sys.stderr.isatty()
 
     def __call__(self, rows: int, stream: Any, learners: Any = ()) -> None:
-        """Show how far it is."""
+        """Show the progress."""
         now = monotonic()
-        if self.calls == 0:  # the clock runs from here: before it, kernels were compiled
+        if self.calls == 0:  # the clock runs from here: before it, code was compiled
             self.start, self.before = now, rows
         self.calls += 1
         if not self.show:
@@ -72,7 +72,7 @@ class Progress:
         return ", ".join([part for part in (*parts, running_error(learners)) if part])
 
     def solving(self, passes: int, upper: float, lower: float) -> None:
-        """Show how far the search for the best fixed model is."""
+        """Show the progress of the search for the best fixed model."""
         now = monotonic()
         said = f"regret: step {passes}, to within {100 * (upper - lower) / max(upper, 1.0):.2f} %"
         if self.terminal and self.bar is not None and now - self.drawn >= BLINK:
@@ -87,7 +87,7 @@ class Progress:
         return self.stopped
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self.bar is not None:
             self.bar.stop()
             self.bar = None
@@ -133,10 +133,10 @@ def running_error(learners: Any) -> str:
 
 @contextlib.contextmanager
 def watching(quiet: bool, what: str, leave: bool = True) -> Iterator[Progress]:
-    """Yield what to call; while nothing has come of it yet, say when it is the compiler that takes the time.
+    """Yield the object to call; say so if the compiler takes long before the first call.
 
     With `leave`, Ctrl-C asks for a stop once there are rows to report on, and ends the process at once before that and the second
-    time: the compiler swallows a KeyboardInterrupt and goes on.
+    time: the compiler swallows a KeyboardInterrupt and continues.
     """
     shown = Progress(not quiet)
     ready = threading.Event()
@@ -153,7 +153,7 @@ def watching(quiet: bool, what: str, leave: bool = True) -> Iterator[Progress]:
 
 
 def following(shown: Progress) -> dict[str, Any]:
-    """Return the options by which a study shows how far it is and is stopped."""
+    """Return the options by which a study shows its progress and is stopped."""
     return {"watch": shown, "regret_watch": shown.solving, "stop": shown.stop}
 
 
@@ -178,12 +178,12 @@ def gone(shown: Progress) -> None:
 
 
 def tell_of_compiling(shown: Progress, ready: threading.Event, what: str) -> None:
-    """Say once that kernels are being compiled, when it takes long."""
+    """Say once that code is being compiled, when it takes long."""
     from ..engine import compiling
 
     while not ready.wait(0.25) and shown.calls == 0:
         if monotonic() - shown.start >= PATIENCE and compiling.compilations() > 0:
             click.echo(
-                f"Compiling {what} for this machine, once; later runs find the kernels in {compiling.cache_directory()}.", err=True
+                f"Compiling {what} for this machine, once; later runs find the code in {compiling.cache_directory()}.", err=True
             )
             return

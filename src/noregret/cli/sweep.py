@@ -34,7 +34,7 @@ EACH, WHOLE = (-6.0, 0.0), (-2.0, 4.0)  # powers of 10 of a penalty of every rou
     group="Options",
     type=click.IntRange(2),
     metavar="N",
-    help="Choose by cross-validation in so many blocks.",
+    help="Choose by cross-validation in N blocks.",
 )
 @click.option(
     "--validation",
@@ -76,7 +76,7 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
     if options["lambda_grid"] is not None:
         name = penalty_of(base)
         grid[name] = penalties(options["lambda_grid"], WHOLE if name == "lambda1" else EACH)
-    for name in ("classes", "class_weight", "cost", "groups"):  # values that are no lists, or lists themselves
+    for name in ("classes", "class_weight", "cost", "groups"):  # these take no lists, or are lists themselves
         if name in grid:
             base.set_params(**{name: grid.pop(name)})
     if not any(len(values) > 1 for values in grid.values()):

@@ -1,4 +1,4 @@
-"""`noregret train`: learn from a source into a model file, with checkpoints, and go on where one stopped."""
+"""`noregret train`: learn from a source into a model file, with checkpoints, and resume where one stopped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Interval(ParamType):
-    """So many rows, or so much time: 100000, 30s, 5m, 1h."""
+    """A number of rows, or a time: 100000, 30s, 5m, 1h."""
 
     name = "interval"
 
@@ -51,10 +51,10 @@ class Interval(ParamType):
     default="5m",
     show_default=True,
     metavar="N|TIME",
-    help="Also save on the way, every so many rows or so much time (30s, 5m, 1h).",
+    help="Also save every so often: a number of rows, or a time (30s, 5m, 1h).",
 )
-@click.option("--resume", cls=Option, is_flag=True, help="Go on where the model in the file stopped, if there is one.")
-@click.option("--overwrite", cls=Option, is_flag=True, help="Begin anew although the file holds a training that was stopped.")
+@click.option("--resume", cls=Option, is_flag=True, help="Resume where the model in the file stopped, if there is one.")
+@click.option("--overwrite", cls=Option, is_flag=True, help="Start over, although the file holds a training that was stopped.")
 @click.option(
     "--epochs", cls=Option, type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Passes over the source."
 )
@@ -65,8 +65,8 @@ class Interval(ParamType):
 def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, save: str, quiet: bool, **options: Any) -> None:
     """Learn from SOURCE into a model file.
 
-    Ctrl-C or SIGTERM finishes the rows at hand, saves, and says how to go on; a second Ctrl-C leaves at once. With --resume the
-    training goes on bit for bit as if it had never stopped.
+    Ctrl-C or SIGTERM finishes the current rows, saves, and says how to continue; a second Ctrl-C exits at once. With --resume
+    training continues bit for bit as if it had never stopped.
 
     \b
     noregret train mail.svm --model pa1 -C 0.1 --save spam.nr
@@ -110,12 +110,12 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     click.echo(json.dumps(found, indent=2) if options["as_json"] else sentence(found))
     if not done.finished and stop.signal is not None:
         pipe = "-" in source
-        click.echo("Standard input cannot be read again." if pipe else f"To go on:\n  {again(ctx)}", err=True)
+        click.echo("Standard input cannot be read again." if pipe else f"To continue:\n  {again(ctx)}", err=True)
         ctx.exit(128 + stop.signal)
 
 
 def check_file(path: Path, resume: bool, overwrite: bool, chosen: Any) -> bool:
-    """Return whether there is a model to go on with; refuse to destroy what is no model, or one that is not finished."""
+    """Return whether there is a model to resume; refuse to overwrite another file, or a training that has not finished."""
     from ..files.model_file import ModelFileError, load
 
     if not path.exists():
@@ -123,42 +123,42 @@ def check_file(path: Path, resume: bool, overwrite: bool, chosen: Any) -> bool:
     if resume:
         return True
     if chosen is None:
-        raise click.UsageError(f"{path} is there: give --resume to go on with it, or name a learner with --model to begin anew")
+        raise click.UsageError(f"{path} exists: give --resume to continue it, or name a learner with --model to start over")
     if overwrite:
         return False
     try:
         model = load(path)
     except ModelFileError:
-        raise click.ClickException(f"{path} is there and is no model of noregret: name another file, or give --overwrite") from None
+        raise click.ClickException(f"{path} exists and is not a noregret model: name another file, or give --overwrite") from None
     at = model.extras.get("stream") or {}
     if at.get("position") is not None:
         raise click.ClickException(
             f"{path} holds a training that was stopped after {plural(model.n_seen_, 'row')}: "
-            "give --resume to go on with it, or --overwrite to begin anew"
+            "give --resume to continue it, or --overwrite to start over"
         )
     return False
 
 
 def same_learner(found: Any, chosen: Any, given: Mapping[str, Any], path: str) -> None:
-    """Refuse to go on with another learner, or other parameters, than the file has."""
+    """Refuse to resume with another learner, or other parameters, than the file has."""
     from ..algorithm.params import same_value
 
     if found.name != chosen.name:
-        raise click.UsageError(f"{path} holds {found.name}, not {chosen.name}: leave out --model to go on with it")
+        raise click.UsageError(f"{path} holds {found.name}, not {chosen.name}: leave out --model to continue it")
     for name, value in chosen.get_params().items():
         was = getattr(found, name)
         if not same_value(was, value) and (name in given or not same_value(value, found.defaults[name])):
-            raise click.UsageError(f"{path} was trained with {name}={was}, not {value}: leave out the option to go on with it")
+            raise click.UsageError(f"{path} was trained with {name}={was}, not {value}: leave out the option to continue it")
 
 
 def same_steps(found: Any, chosen: Any, path: str) -> None:
-    """Refuse to go on behind other maps of rows; those of the options of the source come before them."""
+    """Refuse to resume behind other maps of rows; those of the options of the source come before them."""
     from ..spelling import spelled
 
     wanted, have = ([spelled(m) for m in model.front.maps] if hasattr(model, "front") else [] for model in (chosen, found))
     if wanted != have[len(have) - len(wanted) :]:
         shown = ">".join([*have, found.name])
-        raise click.UsageError(f"{path} holds {shown}, not {'>'.join([*wanted, chosen.name])}: leave out --model to go on with it")
+        raise click.UsageError(f"{path} holds {shown}, not {'>'.join([*wanted, chosen.name])}: leave out --model to continue it")
 
 
 # ---- being stopped ---------------------------------------------------------------------------------------------------
@@ -170,14 +170,14 @@ class Stop:
 
 @contextmanager
 def stopping() -> Iterator[Stop]:
-    """Let Ctrl-C and SIGTERM ask for a stop inside this block; a second one leaves at once."""
+    """Let Ctrl-C and SIGTERM ask for a stop inside this block; a second one exits at once."""
     found = Stop()
 
     def ask(number: int, frame: Any) -> None:
         if found.signal is not None:
             os._exit(128 + number)
         found.signal = number
-        os.write(2, b"\nFinishing the rows at hand, then saving. Again to leave at once.\n")
+        os.write(2, b"\nFinishing the current rows, then saving. Press Ctrl-C again to exit at once.\n")
 
     was = {s: signal.signal(s, ask) for s in (signal.SIGINT, signal.SIGTERM)} if in_main_thread() else {}
     try:
@@ -188,14 +188,14 @@ def stopping() -> Iterator[Stop]:
 
 
 def again(ctx: click.Context) -> str:
-    """Return the command that goes on."""
+    """Return the command that resumes."""
     args = [arg for arg in ctx.meta[learners.ARGS] if arg != "--overwrite"]
     return f"{ctx.command_path} {shlex.join([*args, *([] if '--resume' in args else ['--resume'])])}"
 
 
 # ---- what is said at the end -----------------------------------------------------------------------------------------
 def facts(done: Any, path: str, seconds: float) -> dict[str, Any]:
-    """Return what a training came to."""
+    """Return the results of a training."""
     from ..training.by_task import by_task
 
     learner = getattr(done.model, "learner", done.model)
@@ -216,7 +216,7 @@ def facts(done: Any, path: str, seconds: float) -> dict[str, Any]:
 
 
 def sentence(found: dict[str, Any]) -> str:
-    """Return it as a line."""
+    """Return them as a line."""
     error = "" if found["error"] is None else f", error {100 * found['error']:.2f} % on the way"
     skipped = f", {plural(found['skipped'], 'bad row')} left out" if found["skipped"] else ""
     verb = "learned" if found["finished"] else "was stopped after"

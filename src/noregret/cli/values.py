@@ -53,7 +53,7 @@ class Named(ParamType):
         return self.table[value]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Return the names that begin so."""
+        """Return the names that begin with the text."""
         from click.shell_completion import CompletionItem
 
         return [CompletionItem(name) for name in self.table if name.startswith(incomplete)]

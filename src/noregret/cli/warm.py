@@ -20,10 +20,10 @@ from . import plugins
 from .cite import complete
 from .options import Command, Option
 
-READERS = "readers"  # stands for the kernels that read files and make features of tables
+READERS = "readers"  # stands for the code that reads files and makes features of tables
 
 
-@click.command("warm", cls=Command, short_help="Compile kernels into the cache ahead of use.")
+@click.command("warm", cls=Command, short_help="Compile learners into the cache ahead of use.")
 @click.argument("names", nargs=-1, shell_complete=complete)
 @click.option("--quick", cls=Option, is_flag=True, help="Dense rows and two classes only.")
 @click.option(
@@ -32,11 +32,11 @@ READERS = "readers"  # stands for the kernels that read files and make features 
 @plugins.plugin_option
 @click.option("--json", "as_json", cls=Option, is_flag=True, help="Print JSON at the end instead of lines on the way.")
 def command(names: tuple[str, ...], quick: bool, jobs: int | None, as_json: bool) -> None:
-    """Compile the kernels of the learners NAMES into the cache, or of all of them and of the readers of files.
+    """Compile the learners NAMES into the cache, or all learners and the readers of files.
 
-    The name readers stands for what reads files and makes features of tables. Of learners, covered are float64 rows without
-    sample weights: dense, CSR and dicts, with two classes and with three. Whatever else is used (float32, sample weights, other
-    losses, average=True) compiles when it is first met. The cache is in NOREGRET_CACHE, or in noregret/kernels in the user's
+    The name readers stands for what reads files and makes features of tables. Learners are compiled for float64 rows without
+    sample weights: dense, CSR and dicts, with two classes and with three. Anything else (float32, sample weights, other
+    losses, average=True) compiles at first use. The cache is in NOREGRET_CACHE, or in noregret/kernels in the user's
     cache directory; it serves one processor type and one version of Python.
     """
     from ..engine import compiling
@@ -81,7 +81,7 @@ def command(names: tuple[str, ...], quick: bool, jobs: int | None, as_json: bool
 
 @contextlib.contextmanager
 def leaving_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the process inside this block: the compiler swallows a KeyboardInterrupt and goes on."""
+    """Let Ctrl-C end the process inside this block: the compiler swallows a KeyboardInterrupt and continues."""
     was = signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     try:
         yield
@@ -95,7 +95,7 @@ def cores() -> int:
 
 
 def share(names: Sequence[str], jobs: int, quick: bool, silent: bool = False) -> bool:
-    """Compile in several processes of this very command; return whether all went well."""
+    """Compile in several processes of this command; return whether all succeeded."""
     out = subprocess.DEVNULL if silent else None
     base = [sys.executable, "-m", "noregret.cli", "warm", "--jobs", "1", *(["--quick"] if quick else [])]
     parts = [[*base, *names[i::jobs]] for i in range(jobs)]
@@ -110,12 +110,12 @@ def share(names: Sequence[str], jobs: int, quick: bool, silent: bool = False) ->
 
 
 def one(name: str, quick: bool) -> str:
-    """Compile the kernels of a learner by using it; return a line that says what was done."""
+    """Compile a learner by using it; return a line that says what was done."""
     from ..engine import compiling
 
     before, start = compiling.compilations(), time.perf_counter()
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", message="no kernel cache")
+        warnings.filterwarnings("error", message="cannot cache compiled code")
         try:
             use(name, quick)
         except UserWarning as e:
@@ -123,11 +123,11 @@ def one(name: str, quick: bool) -> str:
     made, seconds = compiling.compilations() - before, time.perf_counter() - start
     if made == 0:
         return f"{name:<26} in the cache already"
-    return f"{name:<26} {made:>2} kernel{'s' * (made > 1)} compiled in {seconds:.1f} s"
+    return f"{name:<26} {made:>2} function{'s' * (made > 1)} compiled in {seconds:.1f} s"
 
 
 def use(name: str, quick: bool) -> None:
-    """Learn and predict once in every way that has a kernel of its own."""
+    """Learn and predict once in every way that is compiled separately."""
     if name == READERS:
         read()
         return
@@ -149,7 +149,7 @@ def use(name: str, quick: bool) -> None:
 
 
 def read() -> None:
-    """Read a file in every way that has a kernel of its own, and save and load what makes features of its columns."""
+    """Read a file in every way that is compiled separately, and save and load what makes features of its columns."""
     from ..streams.stream import stream
     from ..transforms.front import Front
 

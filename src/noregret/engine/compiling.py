@@ -28,7 +28,7 @@ from . import processor
 from .words import Word
 
 # No allocation, no reference counts, no GIL; and no entry from C, which would double the compile time.
-KERNEL: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, "_nrt": False}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, "_nrt": False}
 FAST = {"reassoc", "contract", "nsz"}  # vectorised sums; NaN and infinity still behave
 
 _lock = threading.RLock()
@@ -58,19 +58,19 @@ def level() -> str:
 
 
 def cache_directory() -> pathlib.Path:
-    """Return where compiled kernels live: NOREGRET_CACHE, or the user's cache directory."""
+    """Return where compiled code is kept: NOREGRET_CACHE, or the user's cache directory."""
     given = os.environ.get("NOREGRET_CACHE")
     home = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     return (pathlib.Path(given) if given else home / "noregret" / "kernels").expanduser()
 
 
 def compilations() -> int:
-    """Return how many kernels this process had to compile (those loaded from the cache not counted)."""
+    """Return how many functions this process has compiled, not counting those loaded from the cache."""
     return sum(sum(d.stats.cache_misses.values()) if d.stats.cache_path else len(d.signatures) for d in _compiled)
 
 
 def ready() -> int:
-    """Return how many compiled functions there are: compiled here, or loaded from the cache."""
+    """Return how many compiled functions this process has, whether compiled here or loaded from the cache."""
     return sum(len(d.overloads) for d in _compiled)
 
 
@@ -165,7 +165,7 @@ def teach(fn: Any) -> None:
             text = fn.find([kind_of(t) for t in types]) if isinstance(fn, Word) else fn
             return text if (taken_as_written(fn) or taken_as_written(text) or any(map(in_order, types))) is strict else None
 
-        settings: Any = KERNEL | options
+        settings: Any = OPTIONS | options
         overload(fn, strict=False, jit_options=settings)(choose)
 
     inline = {"forceinline": not getattr(fn, "rare", False)}
@@ -175,7 +175,7 @@ def teach(fn: Any) -> None:
 
 @cache
 def _how() -> str:
-    """Return what decides how a kernel is made, which is part of what it is: the text of the compiler's modules, and the level."""
+    """Return what else decides the machine code: the text of the compiler's modules, and the processor level."""
     here = pathlib.Path(__file__)
     return "\0".join((here.read_text(), here.with_name("target.py").read_text(), repr(processor.chosen())))
 
@@ -195,7 +195,7 @@ def build(name: str, text: str, scope: dict[str, Any], plain: bool = False, nogi
         digest = hashlib.sha256("\0".join((text, mark, repr(nogil), _how())).encode()).hexdigest()
         for fn in taught:
             teach(fn)
-        namespace = _load(f"noregret_{name}_{digest[:20]}", text, scope, KERNEL | {"nogil": nogil})
+        namespace = _load(f"noregret_{name}_{digest[:20]}", text, scope, OPTIONS | {"nogil": nogil})
         _compiled.extend(namespace[n] for n in re.findall(r"^def (\w+)", text, re.M))
     return namespace
 
@@ -221,7 +221,7 @@ def _load(name: str, text: str, scope: dict[str, Any], options: dict[str, Any]) 
         return module.__dict__
     except (OSError, RuntimeError) as e:  # Numba raises RuntimeError where it finds no place to write
         if not _warned:
-            warnings.warn(f"no kernel cache in {path.parent} ({e}): this process compiles for itself", stacklevel=2)
+            warnings.warn(f"cannot cache compiled code in {path.parent} ({e}); this process compiles for itself", stacklevel=2)
             _warned = True
     scope["jit"] = jit(**options)
     exec(text, scope)
@@ -246,7 +246,15 @@ def _write_once(path: pathlib.Path, text: str) -> None:
 
 
 def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return one plain function compiled on its own: for work that belongs to no step, such as checking input."""
+    """Return one plain function compiled on its own, for work outside any step, such as checking input.
+
+    Where drivers are interpreted it is interpreted too, with the arithmetic of C.
+    """
+    return _alone(fn, _interpreting)
+
+
+@cache
+def _alone(fn: Callable[..., Any], interpreting: bool) -> Callable[..., Any]:
     args = ", ".join(inspect.signature(fn).parameters)
     text = f"@jit\ndef run({args}):\n    return fn({args})\n"
     run: Callable[..., Any] = build(fn.__name__, text, {"fn": fn})["run"]
@@ -280,7 +288,7 @@ def python_interface() -> dict[str, Any]:
 
     @intrinsic
     def fetch(_: Any, address: Any) -> Any:
-        """Let the processor fetch what is at an address, while work goes on."""
+        """Let the processor fetch what is at an address, while work continues."""
 
         def emit(c: Any, b: Any, s: Any, a: Any) -> Any:
             prefetch = declare(b.module, ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag]), "llvm.prefetch.p0i8")
@@ -312,7 +320,7 @@ def python_interface() -> dict[str, Any]:
 
 
 def plainly(e: Exception, step: Any) -> Exception:
-    """Return a compiler's error in the terms of whoever wrote the step: where, and what is not allowed."""
+    """Return a compiler's error in the terms of the step's author: where, and what is not allowed."""
     if not type(e).__module__.startswith("numba"):
         return e
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(e))

@@ -1,7 +1,7 @@
 """The processor level that compiled code is for: x86-64-v3 where the processor has it, else v2; the baseline elsewhere.
 
 Vector width and fused multiply-adds decide the last bit of a sum, and a last bit can decide a row on its margin. So code is for a
-level, not for the processor at hand: all machines of a level learn the same bits. The variable NOREGRET_CPU names another level.
+level, not for one processor: all machines of a level learn the same bits. The variable NOREGRET_CPU names another level.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class Level(NamedTuple):
     """A set of processors for which one machine code is made: LLVM's name of it, and its features beyond that name."""
 
     name: str
-    cpu: str | None  # None: LLVM's name of the processor at hand
-    features: str | None = ""  # None: those of the processor at hand
+    cpu: str | None  # None: LLVM's name of this machine's processor
+    features: str | None = ""  # None: those of this machine's processor
 
 
 HOST = Level("host", None, None)

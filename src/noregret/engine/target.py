@@ -1,4 +1,4 @@
-"""Numba's compiler, aimed at a processor level instead of the processor at hand, apart from a user's own Numba code.
+"""Numba's compiler, aimed at a processor level instead of this machine's processor, apart from a user's own Numba code.
 
 Numba has one target, the processor it runs on. This is a second one, made by Numba's extension interface, with its own code
 generator. Functions that only compiled code calls are linked into it as they are and optimised there: they are neither optimised

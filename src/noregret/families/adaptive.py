@@ -1,4 +1,4 @@
-"""Adaptive gradients: every coordinate has a step size of its own, made from what it has seen. Little or nothing to tune.
+"""Adaptive gradients: every coordinate has its own step size, made from what it has seen. Little or nothing to tune.
 
 Duchi, Hazan, Singer (2011), *Adaptive subgradient methods for online learning and stochastic optimization*; Ross, Mineiro,
 Langford (2013), *Normalized online learning*; Karampatziakis, Langford (2011), *Online importance weight aware updates*.

@@ -17,7 +17,7 @@ from ..algorithm.rounds import Priced, price
 from ..algorithm.state import Covariance, PerClass, Weights
 from ..engine.elementary import power
 from ..engine.words import word
-from ..learners.natural import gaussians
+from ..learners.natural_coordinates import gaussians
 from ..spaces.covariance import absorb, gather, included, inflate, least, margin
 from ..spaces.examples import Block, Weighted, importance
 from ..tasks.second_order import SecondOrder

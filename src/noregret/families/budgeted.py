@@ -113,7 +113,7 @@ class OnBudget(Classifier):
 
 
 class Stoptron(OnBudget):
-    """The kernel Perceptron that adds nothing once it has B support vectors. A baseline: it goes on predicting.
+    """The kernel Perceptron that adds nothing once it has B support vectors. A baseline: it keeps predicting.
 
     Parameters: `kernel`, a part such as RBF(gamma), its name, or a function of two objects; `B`, the support vectors kept; the
     others as in Perceptron.

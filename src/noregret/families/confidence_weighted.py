@@ -26,7 +26,7 @@ from ..algorithm.rounds import furthest, rival
 from ..algorithm.state import Covariance, Weights
 from ..engine.elementary import normal_quantile
 from ..engine.words import word
-from ..learners.natural import gaussians
+from ..learners.natural_coordinates import gaussians
 from ..spaces.covariance import Dropped, Full, Herded, Inverse, absorb, least, margin
 from ..spaces.examples import Pair, importance, required
 from ..tasks.second_order import SecondOrder

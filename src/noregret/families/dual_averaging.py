@@ -1,4 +1,4 @@
-"""Dual averaging: weights made anew in each round from the sum of all gradients, with a threshold that does not fade.
+"""Dual averaging: weights computed in each round from the sum of all gradients, with a threshold that does not fade.
 
 Xiao (2010), *Dual averaging methods for regularized stochastic learning and online optimization*; McMahan (2011),
 *Follow-the-regularized-leader and mirror descent*, and McMahan et al. (2013), *Ad click prediction: a view from the trenches*;
@@ -24,7 +24,7 @@ from ..spaces.sparse import Adapted, AdaptedAverages, Averages, Linear, Proximal
 from ..spaces.weights import add, dot, null, spread
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
-from ..tasks.thin import Thin
+from ..tasks.sparse_coef import SparseCoef
 from .gradient import UNBOUNDED, is_log
 from .splitting import PAST, RING, LabelLoss
 
@@ -210,7 +210,7 @@ def rda_bound(t: Comparison, p: Any) -> float:
 
 
 # ---- learners --------------------------------------------------------------------------------------------------------
-class RDA(Thin, Classifier):
+class RDA(SparseCoef, Classifier):
     """Regularised dual averaging: weights from the mean g of all gradients, 0 where it is within lambda of 0.
 
     w_j = -soft(g_j, lambda + gamma rho/sqrt(t))/(sigma + gamma/sqrt(t)), the minimiser of g.w + lambda |w|_1 + sigma |w|^2/2 +
@@ -242,7 +242,7 @@ class RDA(Thin, Classifier):
     bound = Bound("Xiao 2010, corollary 2", "regret", rda_bound)
 
 
-class RDARegressor(Thin, Regressor, algorithm=RDA):
+class RDARegressor(SparseCoef, Regressor, algorithm=RDA):
     """Regularised dual averaging for real targets: weights from the mean of all gradients, 0 where it is within lambda of 0.
 
     Parameters: `loss`: "square" ((f - y)^2, without 1/2), "absolute", "epsilon_insensitive", "squared_epsilon_insensitive" with
@@ -259,7 +259,7 @@ class RDARegressor(Thin, Regressor, algorithm=RDA):
     overrides = {"loss": "square", "gamma": 5.0}
 
 
-class FTRL(Thin, Classifier):
+class FTRL(SparseCoef, Classifier):
     """FTRL-proximal: the zeros of dual averaging with the accuracy of AdaGrad. The usual learner of click probabilities.
 
     w_j = -soft(z_j, lambda1)/((beta + sqrt(n_j))/alpha + lambda2); n_j sums squared gradients, z_j gradients minus sigma_j w_j,
@@ -283,7 +283,7 @@ class FTRL(Thin, Classifier):
     share, shares = collect_softmax, is_log
 
 
-class FTRLRegressor(Thin, Regressor, algorithm=FTRL):
+class FTRLRegressor(SparseCoef, Regressor, algorithm=FTRL):
     """FTRL-proximal for real targets: the zeros of dual averaging with the accuracy of AdaGrad.
 
     Parameters: `loss` and `epsilon` as in RDARegressor, the others as in FTRL.
@@ -301,7 +301,7 @@ class FTRLRegressor(Thin, Regressor, algorithm=FTRL):
     tags: ClassVar[dict[str, dict[str, Any]]] = {"regressor": {"poor_score": True}}
 
 
-class AdaGradFOBOS(Thin, Classifier):
+class AdaGradFOBOS(SparseCoef, Classifier):
     """AdaGrad with forward-backward splitting: a step size eta/H_j for each weight, H_j = delta + sqrt(n_j), and shrinkage with it.
 
     n_j += g_j^2, then w_j = soft(w_j - (eta/H_j) g_j, eta lambda/H_j)/(1 + eta l2/H_j) for all j in every round: rare features keep
@@ -325,7 +325,7 @@ class AdaGradFOBOS(Thin, Classifier):
     share, shares = collect_softmax, is_log
 
 
-class AdaGradFOBOSRegressor(Thin, Regressor, algorithm=AdaGradFOBOS):
+class AdaGradFOBOSRegressor(SparseCoef, Regressor, algorithm=AdaGradFOBOS):
     """AdaGrad with forward-backward splitting for real targets.
 
     Parameters: `loss` and `epsilon` as in RDARegressor, the others as in AdaGradFOBOS. Pitfall: steps forget the unit of y, no
@@ -342,7 +342,7 @@ class AdaGradFOBOSRegressor(Thin, Regressor, algorithm=AdaGradFOBOS):
     overrides = {"loss": "square"}
 
 
-class AdaGradRDA(Thin, Classifier):
+class AdaGradRDA(SparseCoef, Classifier):
     """AdaGrad with dual averaging: w_j = -(eta t/H_j) soft(g_j, lambda), g the mean gradient, H_j = delta + sqrt(n_j).
 
     With G = t g and l2: w_j = -eta soft(G_j, lambda t)/(H_j + eta l2 t).
@@ -366,7 +366,7 @@ class AdaGradRDA(Thin, Classifier):
     share, shares = collect_softmax, is_log
 
 
-class AdaGradRDARegressor(Thin, Regressor, algorithm=AdaGradRDA):
+class AdaGradRDARegressor(SparseCoef, Regressor, algorithm=AdaGradRDA):
     """AdaGrad with dual averaging for real targets.
 
     Parameters: `loss` and `epsilon` as in RDARegressor, the others as in AdaGradRDA.
@@ -382,7 +382,7 @@ class AdaGradRDARegressor(Thin, Regressor, algorithm=AdaGradRDA):
     overrides = {"loss": "square"}
 
 
-class GroupLasso(Thin, Classifier):
+class GroupLasso(SparseCoef, Classifier):
     """Online group lasso: dual averaging in which the weights of a group of features vanish together.
 
     With v = soft(g, lambda r + gamma rho/sqrt(t)), g the mean gradient: w_G = -(sqrt(t)/gamma) [1 - lambda sqrt(d_G)/|v_G|]_+ v_G
@@ -411,7 +411,7 @@ class GroupLasso(Thin, Classifier):
     options: ClassVar[dict[str, Any]] = {"groups": None, **Classifier.options}
 
 
-class GroupLassoRegressor(Thin, Regressor, algorithm=GroupLasso):
+class GroupLassoRegressor(SparseCoef, Regressor, algorithm=GroupLasso):
     """Online group lasso for real targets: dual averaging in which the weights of a group of features vanish together.
 
     Parameters: `loss` and `epsilon` as in RDARegressor, the others as in GroupLasso.

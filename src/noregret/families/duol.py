@@ -13,7 +13,7 @@ from ..algorithm.state import Pairs
 from ..engine.words import strict, word
 from ..spaces.examples import Pair, Weighted, importance
 from ..spaces.expansion import bump, earlier
-from ..spaces.stores import alone, meet_own
+from ..spaces.support_vectors import alone, meet_own
 from ..spaces.weights import add, dot, norm2
 from .budgeted import OnBudget
 
@@ -40,7 +40,7 @@ def sign(a):
 
 @word
 def alike(alpha, i, x):
-    """Return how far vector i speaks for what the example, with label +1, speaks for."""
+    """Return how far vector i supports the example's class: 1, or -1 if it opposes it, up to 2 for a pair."""
 
 
 @alike.on(object)

@@ -20,11 +20,11 @@ from ..algorithm.state import MOST, Number, Slot
 from ..engine.elementary import power
 from ..engine.words import rare, strict, word
 from ..inputs.checking import Rows, refuse_not_finite, sample_weights, where_not_finite
-from ..inputs.features import Features, stacked
+from ..inputs.features import Features, is_dicts, stacked
 from ..learners.drivers import drivers
-from ..learners.learner import Progress, is_dicts
+from ..learners.learner import Progress
 from ..learners.model import Model
-from ..learners.natural import sums_of_squares
+from ..learners.natural_coordinates import sums_of_squares
 from ..spaces.examples import importance, item, nnz
 from ..spaces.weights import dot, norm2, null
 from ..tasks.regression import Regressor
@@ -33,7 +33,7 @@ CAP = 1e6  # the largest variance, in units of the first one, before forgetting 
 SAFE = 1e-8  # a removal with q below this loses half of the digits
 SAFER = 1e-5  # where the kept rows can be learned again
 LESS = 1e-6  # a share of the loss that may be rounding
-AGAIN = 100  # a window learns its rows again after so many times its length, which takes 1% of the time
+AGAIN = 100  # a window learns its rows again after AGAIN times its length, which takes 1% of the time
 FAR = 1e100  # a multiplier beyond this is put in
 
 Targets = Annotated[Any, Slot(("target",), dtype=np.float64)]
@@ -345,7 +345,7 @@ class RLS(Regressor):
     They minimise sum (y - w.x)^2 + ridge |w|^2 (the constant feature is one of the weights). O(d^2) time an example, O(d^2) memory.
 
     Parameters: `ridge` > 0; `forgetting` in (0, 1], the factor by which the past counts less in each round (0.95 to 0.999 for
-    drift; the memory is about 1/(1 - forgetting) examples, and the ridge fades too); `window`, to learn from so many last rows
+    drift; the memory is about 1/(1 - forgetting) examples, and the ridge fades too); `window`, to learn from the last rows only
     only (they are kept, d numbers each). A sample weight multiplies the squared error: 3 is three repeats.
 
     `forget_one(x, y)` removes an example as if it had never come. `loss_` is the minimum itself. `predict_interval(X, level)` says

@@ -208,7 +208,7 @@ class MultiTask(DomainsClassifier, Classifier):
 
     Parameters: `variant`: "individual", "all" or "both"; `loss`: "log", "hinge", "squared_hinge", "exponential", "perceptron", for
     two labels, which all tasks share; `lambda_` >= 0, the penalty; `gamma` > 0, the inverse of the step size; `r` >= 0, the share
-    of the penalty that "both" has for each task; `task_column`: the column, or the key of dicts, that names the task and is no
+    of the penalty that "both" has for each task; `task_column`: the column, or the key of dicts, that names the task and is not a
     feature.
 
     Tasks are any values that can be looked up, texts where a table has them, and may appear at any time. Each has a constant
@@ -246,7 +246,7 @@ class MultiTaskRegressor(Domains, Regressor, algorithm=MultiTask):
     As MultiTask. Parameters: `variant`: "individual", "all" or "both"; `loss`: "square", "absolute", "epsilon_insensitive",
     "squared_epsilon_insensitive"; `epsilon` >= 0 of the last two; `lambda_` >= 0, the penalty; `gamma` > 0, the inverse of the step
     size; `r` >= 0, the share of the penalty that "both" has for each task; `task_column`: the column, or the key of dicts, that
-    names the task and is no feature.
+    names the task and is not a feature.
 
     Yang, Lyu, King (2013), section 3.
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.polynomial import Polynomial, polynomial
 
-from ..engine.compiling import compiled, interpreting
+from ..engine.compiling import compiled
 from ..engine.elementary import hypot
 from ..learners.base import NotLearnedError
 
@@ -210,9 +210,7 @@ class SegmentedLeastSquares:
             more = self._room(max(need, 2 * len(self._starts[0])))
             self._starts = tuple(grown(a, b.shape) for a, b in zip(self._starts, more, strict=True))
         self._points[:, n:end] = new
-        kernel(interpreting())(
-            *self._points, self.penalty, n, end, *self._starts, *self._found, np.zeros(self.degree + 1), self._counts
-        )
+        compiled(advance)(*self._points, self.penalty, n, end, *self._starts, *self._found, np.zeros(self.degree + 1), self._counts)
         self.n_seen_ = end
         self._pieces = None
         return self
@@ -285,16 +283,6 @@ class SegmentedLeastSquares:
         if path is not None:
             figure.savefig(path)
         return figure
-
-
-_kernels: dict[bool, Any] = {}
-
-
-def kernel(plain: bool) -> Any:
-    """Return the dynamic programme, compiled at first use."""
-    if plain not in _kernels:
-        _kernels[plain] = advance if plain else compiled(advance)
-    return _kernels[plain]
 
 
 def grown(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

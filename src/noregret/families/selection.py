@@ -14,16 +14,16 @@ from numpy import ndarray
 
 from ..algorithm.params import Choice, Fraction, Positive, Times
 from ..algorithm.state import Count, Own, Slot, made
+from ..engine.splitmix64 import MIX, STRIDE, mixed
 from ..engine.words import rare, strict, word
 from ..spaces.examples import Biased, Block, Pair, Unit, Weighted, importance, item, nnz
 from ..spaces.groups import ONE
 from ..spaces.sparse import FIRST, Spared
 from ..spaces.weights import add, dot, null, scale, scores, sqnorm
 from ..tasks.classification import Classifier
-from ..tasks.thin import Thin
+from ..tasks.sparse_coef import SparseCoef
 
-GOLDEN, MIX, REMIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-LEFT, MIDDLE, RIGHT, DIGITS = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+DIGITS = np.uint64(11)
 
 
 # ---- few weights -----------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class Entire(NamedTuple):
     """All of it."""
 
 
-class Part(NamedTuple):
+class Partial(NamedTuple):
     """B features of d: with probability epsilon any, else those that have weights. Draws are numbered by rounds and features."""
 
     epsilon: float
@@ -199,44 +199,37 @@ class Part(NamedTuple):
     d: float = 0.0
 
 
-def mixed(z):
-    """Return well-mixed bits (splitmix64)."""
-    z = (z ^ (z >> LEFT)) * MIX
-    z = (z ^ (z >> MIDDLE)) * REMIX
-    return z ^ (z >> RIGHT)
-
-
 def uniform(seed, t, k):
     """Return the k-th random number of round t, in [0, 1)."""
-    z = mixed(mixed(np.uint64(seed) * MIX + np.uint64(t) * GOLDEN) + np.uint64(k) * GOLDEN)
+    z = mixed(mixed(np.uint64(seed) * MIX + np.uint64(t) * STRIDE) + np.uint64(k) * STRIDE)
     return float(z >> DIGITS) * 2.0**-53
 
 
-def chance(w, i, part, d):
+def chance(w, i, view, d):
     """Return the probability with which the feature of cell i is seen."""
-    share = min(1.0, w.B / d) * part.epsilon
-    return share + (1.0 - part.epsilon) if w.u[i] != 0.0 else share
+    share = min(1.0, w.B / d) * view.epsilon
+    return share + (1.0 - view.epsilon) if w.u[i] != 0.0 else share
 
 
 @strict
-def seen_dot(w, part, t, c, K, d, x):
+def seen_dot(w, view, t, c, K, d, x):
     """Return the score of the features seen."""
     f, met, taken = 0.0, 0, 0.0
     for k in range(nnz(x)):
         j, v = item(x, k)
         if v != 0.0:
             met += 1
-            if uniform(part.seed, t, met) * (d - met + 1.0) < w.B - taken:
+            if uniform(view.seed, t, met) * (d - met + 1.0) < w.B - taken:
                 taken += 1.0
                 f += w.u[j * K + c] * v
     return f
 
 
 @strict
-def seen_add(w, part, t, a, c, K, d, x):
+def seen_add(w, view, t, a, c, K, d, x):
     """Do w_c += a x^, the features seen over the probability of seeing them."""
     met, taken = 0, 0.0
-    any_ = explores(part, t)
+    any_ = explores(view, t)
     for k in range(nnz(x)):
         j, v = item(x, k)
         if v != 0.0:
@@ -244,71 +237,71 @@ def seen_add(w, part, t, a, c, K, d, x):
             i = j * K + c
             seen = w.u[i] != 0.0
             if any_:
-                seen = uniform(part.seed, t, met) * (d - met + 1.0) < w.B - taken
+                seen = uniform(view.seed, t, met) * (d - met + 1.0) < w.B - taken
                 taken += 1.0 if seen else 0.0
             if seen:
-                put(w, j, a * v / chance(w, i, part, d), c, K)
+                put(w, j, a * v / chance(w, i, view, d), c, K)
 
 
-def explores(part, t):
+def explores(view, t):
     """Return whether any features may be seen in round t."""
-    return uniform(part.seed, t, 0) < part.epsilon
+    return uniform(view.seed, t, 0) < view.epsilon
 
 
 @word
-def glance(w, part, t, c, K, x):
+def glance(w, view, t, c, K, x):
     """Return the score, by class c, of what is seen in a round of exploration."""
 
 
 @word
-def grasp(w, part, t, a, c, K, x):
+def grasp(w, view, t, a, c, K, x):
     """Do w_c += a times what is seen."""
 
 
 @glance.on(object)
-def glance_any(w, part, t, c, K, x):
-    return seen_dot(w.w, part, t, c, K, part.d, x)
+def glance_any(w, view, t, c, K, x):
+    return seen_dot(w.w, view, t, c, K, view.d, x)
 
 
 @glance.on(object, object, object, object, object, Biased)
-def glance_biased(w, part, t, c, K, x):
-    return seen_dot(w.w, part, t, c, K, part.d - 1.0, x.x) + dot(w.b, Unit(c))
+def glance_biased(w, view, t, c, K, x):
+    return seen_dot(w.w, view, t, c, K, view.d - 1.0, x.x) + dot(w.b, Unit(c))
 
 
 @glance.on(object, object, object, object, object, Pair)
-def glance_pair(w, part, t, c, K, x):
-    return glance(w, part, t, x.a, x.K, x.x) - glance(w, part, t, x.b, x.K, x.x)
+def glance_pair(w, view, t, c, K, x):
+    return glance(w, view, t, x.a, x.K, x.x) - glance(w, view, t, x.b, x.K, x.x)
 
 
 @glance.on(object, object, object, object, object, Weighted)
-def glance_weighted(w, part, t, c, K, x):
-    return glance(w, part, t, c, K, x.x)
+def glance_weighted(w, view, t, c, K, x):
+    return glance(w, view, t, c, K, x.x)
 
 
 @grasp.on(object)
-def grasp_any(w, part, t, a, c, K, x):
-    seen_add(w.w, part, t, a, c, K, part.d, x)
+def grasp_any(w, view, t, a, c, K, x):
+    seen_add(w.w, view, t, a, c, K, view.d, x)
 
 
 @grasp.on(object, object, object, object, object, object, Biased)
-def grasp_biased(w, part, t, a, c, K, x):
-    seen_add(w.w, part, t, a, c, K, part.d - 1.0, x.x)
+def grasp_biased(w, view, t, a, c, K, x):
+    seen_add(w.w, view, t, a, c, K, view.d - 1.0, x.x)
     add(w.b, a, Unit(c))
 
 
 @grasp.on(object, object, object, object, object, object, Pair)
-def grasp_pair(w, part, t, a, c, K, x):
-    grasp(w, part, t, a, x.a, x.K, x.x)
-    grasp(w, part, t, -a, x.b, x.K, x.x)
+def grasp_pair(w, view, t, a, c, K, x):
+    grasp(w, view, t, a, x.a, x.K, x.x)
+    grasp(w, view, t, -a, x.b, x.K, x.x)
 
 
 @grasp.on(object, object, object, object, object, object, Weighted)
-def grasp_weighted(w, part, t, a, c, K, x):
-    grasp(w, part, t, a, c, K, x.x)
+def grasp_weighted(w, view, t, a, c, K, x):
+    grasp(w, view, t, a, c, K, x.x)
 
 
 # ---- steps -----------------------------------------------------------------------------------------------------------
-Input = Annotated[Any, Choice({False: Entire, True: Part})]
+Input = Annotated[Any, Choice({False: Entire, True: Partial})]
 
 
 class OfsParams(NamedTuple):
@@ -370,12 +363,12 @@ def confine(w, radius):
 
 
 @word
-def select(part, s, x, y, p):
+def select(view, s, x, y, p):
     """Return the score of what is seen, and whether the weights moved because of it."""
 
 
 @select.on(Entire)
-def select_entire(part, s, x, y, p):
+def select_entire(view, s, x, y, p):
     f = dot(s.w, x)
     moved = y * f <= 1.0
     scale(s.w.w, 1.0 - p.lambda_ * p.eta)
@@ -387,13 +380,13 @@ def select_entire(part, s, x, y, p):
     return f, moved
 
 
-@select.on(Part)
-def select_part(part, s, x, y, p):
-    f = glance(s.w, part, s.t[0], FIRST, ONE, x) if explores(part, s.t[0]) else dot(s.w, x)
+@select.on(Partial)
+def select_partial(view, s, x, y, p):
+    f = glance(s.w, view, s.t[0], FIRST, ONE, x) if explores(view, s.t[0]) else dot(s.w, x)
     moved = y * f <= 0.0
     if moved:
-        grasp(s.w, part, s.t[0], p.eta * importance(x) * y, FIRST, ONE, x)
-        confine(s.w.w, part.R)
+        grasp(s.w, view, s.t[0], p.eta * importance(x) * y, FIRST, ONE, x)
+        confine(s.w.w, view.R)
     return f, moved
 
 
@@ -415,7 +408,7 @@ def pe_trunc(s, x, y, p):
     return f, True
 
 
-class OFS(Thin, Classifier):
+class OFS(SparseCoef, Classifier):
     """Online feature selection: never more than B features with weights, chosen as the stream goes by.
 
     If y w.x <= 1: w = (1 - lambda eta) w + eta y x, into the ball of radius 1/sqrt(lambda), then all but the B largest weights
@@ -441,7 +434,7 @@ class OFS(Thin, Classifier):
     State, Params, step = OfsState, OfsParams, ofs
 
 
-class PETrunc(Thin, Classifier):
+class PETrunc(SparseCoef, Classifier):
     """The Perceptron cut to its B largest weights after each mistake. A baseline for OFS.
 
     Parameters: `B`, a whole number. More than two classes: the best rival, B weights for each class. Cost O(nnz + B) a round.

@@ -27,7 +27,7 @@ from ..spaces.sparse import Cut, Elastic, Gravity, Pending, Soft, Spared, shrink
 from ..spaces.weights import Normed, Scaled, add, dot, null, spread
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
-from ..tasks.thin import Thin
+from ..tasks.sparse_coef import SparseCoef
 from .adaptive import LABELS
 from .gradient import UNBOUNDED, is_log
 
@@ -207,7 +207,7 @@ def gravity_bound(t: Comparison, p: Any) -> float:
 
 
 # ---- learners --------------------------------------------------------------------------------------------------------
-class FOBOS(Thin, Classifier):
+class FOBOS(SparseCoef, Classifier):
     """Forward-backward splitting: a gradient step, then the point nearest to it that also pays for its size.
 
     v = w - eta_t g_t, then w = argmin |w - v|^2/2 + eta_t lambda R(w). With |w|_1 weights become exactly 0, which the gradient of
@@ -241,7 +241,7 @@ class FOBOS(Thin, Classifier):
     bound = Bound("Duchi, Singer 2009, one step summed", "regret", fobos_bound)
 
 
-class FOBOSRegressor(Thin, Regressor, algorithm=FOBOS):
+class FOBOSRegressor(SparseCoef, Regressor, algorithm=FOBOS):
     """Forward-backward splitting for real targets: a gradient step, then the nearest point that also pays for its size.
 
     Parameters: `loss`: "square" ((f - y)^2, without 1/2), "absolute", "epsilon_insensitive", "squared_epsilon_insensitive" with
@@ -259,7 +259,7 @@ class FOBOSRegressor(Thin, Regressor, algorithm=FOBOS):
     options: ClassVar[dict[str, Any]] = {"groups": None, **Regressor.options}
 
 
-class TruncatedGradient(Thin, Classifier):
+class TruncatedGradient(SparseCoef, Classifier):
     """Truncated gradient: gradient descent whose weights are pulled towards 0 every K rounds, unless they are large.
 
     After round t = K, 2K, ...: weights of at most theta move towards 0 by eta K g and stop there; larger ones stay as they are.
@@ -286,7 +286,7 @@ class TruncatedGradient(Thin, Classifier):
     bound = Bound("Langford, Li, Zhang 2009, theorem 3.1", "regret", gravity_bound)
 
 
-class TruncatedGradientRegressor(Thin, Regressor, algorithm=TruncatedGradient):
+class TruncatedGradientRegressor(SparseCoef, Regressor, algorithm=TruncatedGradient):
     """Truncated gradient for real targets: weights are pulled towards 0 every K rounds, unless they are large.
 
     Parameters: `loss` and `epsilon` as in FOBOSRegressor, the others as in TruncatedGradient.
@@ -302,7 +302,7 @@ class TruncatedGradientRegressor(Thin, Regressor, algorithm=TruncatedGradient):
     overrides = {"loss": "square", "eta": 0.01}
 
 
-class Rounding(Thin, Classifier):
+class Rounding(SparseCoef, Classifier):
     """Coefficient rounding: gradient descent whose weights of at most theta are set to 0 every K rounds. A baseline.
 
     Parameters: `loss` as in FOBOS; `theta` >= 0; `K` a whole number; `eta` > 0, `rate`. Cost O(nnz) a round.
@@ -323,7 +323,7 @@ class Rounding(Thin, Classifier):
     share, shares = split_softmax, is_log
 
 
-class RoundingRegressor(Thin, Regressor, algorithm=Rounding):
+class RoundingRegressor(SparseCoef, Regressor, algorithm=Rounding):
     """Coefficient rounding for real targets: weights of at most theta are set to 0 every K rounds. A baseline.
 
     Parameters: `loss` and `epsilon` as in FOBOSRegressor, the others as in Rounding.

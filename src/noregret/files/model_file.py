@@ -2,7 +2,8 @@
 
 Metadata: `noregret`, JSON text with the header and what the owner says of itself; `sha256`, over that text and all tensors. The
 header: `format`; `noregret`, the version that wrote it; `kind`, the tag of the owner; `extras`, what others keep beside the model,
-such as the position in a stream, by their tag; `about`, facts about the writing machine. The same model gives the same bytes.
+such as the position in a stream, by their tag; `levels`, the processor levels at which it learned. The same model gives the same
+bytes.
 
 Formats: 1 has no tag, no extras, and every array whole; 2 lists the cells of an array that are not as new, with their places; 3
 has the tag, extras, and arrays without spare room.
@@ -13,20 +14,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..engine import compiling
+from ..engine.processor import NAMES, described
 from ..owners import owner
 from ..version import __version__
 from .drafts import write
 from .json_values import ModelFileError, Tensors, decode, expect, options
 
-__all__ = ["ABOUT", "FORMAT", "ModelFileError", "Saved", "from_bytes", "load", "read", "store"]
+__all__ = ["FORMAT", "ModelFileError", "Saved", "from_bytes", "load", "read", "store"]
 
 FORMAT = 3
-ABOUT: dict[str, Any] = {}  # plain JSON values that every header carries; they are not part of a digest
 Meta = dict[str, Any]
 KINDS = ("learner", "pipeline", "compact")
 DTYPES = {f"{kind}{bits // 8}": f"{name}{bits}" for kind, name in zip("iuf", "IUF", strict=True) for bits in (8, 16, 32, 64)}
@@ -46,6 +49,12 @@ class Saved:
     def extras(self) -> dict[str, Any]:
         """Plain values that others keep beside the model, by their tag; files carry them."""
         found: dict[str, Any] = self.__dict__.setdefault("_extras", {})
+        return found
+
+    @property
+    def levels(self) -> list[str]:
+        """The processor levels at which this learned before it was loaded (see `noregret.engine.processor`)."""
+        found: list[str] = self.__dict__.get("_levels", [])
         return found
 
     def save(self, path: Any) -> None:
@@ -78,7 +87,9 @@ def headed(model: Saved) -> tuple[Meta, Tensors]:
     """Return what a model says of itself under the header of a file, and its tensors."""
     meta, tensors = model.pack()
     extras = options(model.__dict__.get("_extras", {}), "extra", {})
-    return {"format": FORMAT, "noregret": __version__, "kind": model.file_tag, "extras": extras, "about": ABOUT, **meta}, tensors
+    levels = [*model.levels, *({compiling.level()} - {*model.levels})]
+    header = {"format": FORMAT, "noregret": __version__, "kind": model.file_tag, "extras": extras, "levels": levels}
+    return {**header, **meta}, tensors
 
 
 def text_of(meta: Meta) -> str:
@@ -146,13 +157,37 @@ def restored(source: Any, name: str) -> Any:
         meta, tensors = read(source)
         model = owner(meta["kind"])(meta, tensors)
         model.extras.update({k: decode(v, {}) for k, v in meta["extras"].items()})
-        return model
+        model.__dict__["_levels"] = levels_in(meta)
     except ModelFileError as e:
         raise ModelFileError(f"{name}: {e}") from None
     except (ImportError, OSError):
         raise
     except Exception as e:
         raise ModelFileError(f"{name}: not a model this version can use: {type(e).__name__}: {e}") from e
+    warn_of_another_level(name, model)
+    return model
+
+
+def levels_in(meta: Meta) -> list[str]:
+    """Return the processor levels that a file names; those of formats 1 and 2 name none."""
+    found = meta.get("levels", [])
+    sound = isinstance(found, list) and len(found) <= 10 and all(isinstance(v, str) and v.isalnum() and len(v) <= 20 for v in found)
+    expect(sound, "names of processor levels", found)
+    return list(found)
+
+
+def warn_of_another_level(name: str, model: Saved) -> None:
+    """Warn if other code than that of this process made a model."""
+    here = compiling.level()
+    others = [level for level in model.levels if level != here]
+    if others:
+        made = " and ".join(map(described, others))
+        again = f" Set NOREGRET_CPU={others[0]} to run the same code." if others[0] in NAMES else ""
+        warnings.warn(
+            f"{name} was learned by {made}, and this process runs {described(here)}: scores, and what it learns from here on, may "
+            f"differ in their last bits.{again}",
+            stacklevel=4,
+        )
 
 
 def read(source: Any) -> tuple[Meta, Tensors]:
@@ -160,12 +195,12 @@ def read(source: Any) -> tuple[Meta, Tensors]:
     from safetensors import SafetensorError
 
     try:
-        said, tensors = unwrapped(source)
+        texts, tensors = unwrapped(source)
     except SafetensorError as e:
         raise ModelFileError(f"not a whole safetensors file ({e}): damaged, cut short, or of another kind") from None
-    text, found = said["noregret"], checksum(said["noregret"], tensors)
-    if found != said["sha256"]:
-        raise ModelFileError(f"the file is damaged: expected sha256 {said['sha256']}, found {found}; use another copy")
+    text, found = texts["noregret"], checksum(texts["noregret"], tensors)
+    if found != texts["sha256"]:
+        raise ModelFileError(f"the file is damaged: expected sha256 {texts['sha256']}, found {found}; use another copy")
     meta = json.loads(text)
     expect(isinstance(meta, dict), "a JSON object as metadata", text[:80])
     version = meta["format"]
@@ -187,16 +222,16 @@ def unwrapped(source: Any) -> tuple[Mapping[str, str], Tensors]:
 
         tensors = parsed(source)
         header = json.loads(source[8 : 8 + int.from_bytes(source[:8], "little")])
-        said = header.get("__metadata__") or {}
+        texts = header.get("__metadata__") or {}
     else:
         from safetensors import safe_open
 
         with safe_open(source, "numpy") as f:
-            said = f.metadata() or {}
+            texts = f.metadata() or {}
             tensors = {k: f.get_tensor(k) for k in f.keys()}  # noqa: SIM118
-    if not {"noregret", "sha256"} <= set(said):
+    if not {"noregret", "sha256"} <= set(texts):
         raise ModelFileError("a safetensors file, but its metadata are not those of a noregret model")
-    return said, {k: np.require(a, requirements=["C", "A", "W"]) for k, a in tensors.items()}
+    return texts, {k: np.require(a, requirements=["C", "A", "W"]) for k, a in tensors.items()}
 
 
 def renewed(meta: Meta) -> Meta:
@@ -204,4 +239,4 @@ def renewed(meta: Meta) -> Meta:
     kind = "compact" if "compact" in meta else "pipeline" if meta.get("front") is not None else "learner"
     fitted = meta.get("fitted", {})
     extras = {tag: fitted.pop(f"{tag}_") for tag in ("stream", "sampler") if f"{tag}_" in fitted}
-    return {**meta, "kind": kind, "extras": extras, "about": {}}
+    return {**meta, "kind": kind, "extras": extras}

@@ -12,20 +12,20 @@ from ..inputs.labels import Labels
 from .json_values import Tensors, decode, encode, expect, listed, written
 
 
-def features_said(features: Features) -> dict[str, Any]:
-    """Return what the metadata say of the table of features."""
+def features_meta(features: Features) -> dict[str, Any]:
+    """Return the metadata of the table of features."""
     return {k: getattr(features, k, None) for k in ("kind", "width", "bits", "bias", "count")}
 
 
-def names_said(features: Features) -> Tensors:
+def names_tensors(features: Features) -> Tensors:
     """Return the names of the features, where there are names."""
     return {} if features.names is None else {"features": written(features.names, "a feature name")}
 
 
-def features_of(said: dict[str, Any], data: np.ndarray | None) -> Features:
+def features_of(meta: dict[str, Any], data: np.ndarray | None) -> Features:
     """Return the table of features."""
     names: Any = None if data is None else listed(data, "names")
-    kind, width, bias = said["kind"], said["width"], said["bias"]
+    kind, width, bias = meta["kind"], meta["width"], meta["bias"]
     expect(type(bias) is bool, "whether there is a constant feature", bias)
     if kind == "columns":
         expect(type(width) is int and width >= 0 and (names is None or len(names) == width), f"{width!r} columns", names)
@@ -34,11 +34,11 @@ def features_of(said: dict[str, Any], data: np.ndarray | None) -> Features:
         expect(names is None, "no names, as examples are objects", names)
         return Anything()
     if kind == "numbers":
-        count = said["count"]
+        count = meta["count"]
         expect(names is None and type(count) is int and 0 <= count <= Numbers.MOST, "a number of features", count)
         return Numbers(bias, count)
     expect(kind in ("names", "hashed") and names is not None, "columns, numbers, names or hashed names", kind)
-    table = Names(bias) if kind == "names" else Hashed(said["bits"], bias)
+    table = Names(bias) if kind == "names" else Hashed(meta["bits"], bias)
     if isinstance(table, Hashed) and width is not None:
         table.width = table.fitting(int(width))
     for name in names:
@@ -50,27 +50,27 @@ def features_of(said: dict[str, Any], data: np.ndarray | None) -> Features:
     return table
 
 
-def labels_said(labels: Labels | None) -> dict[str, Any] | None:
-    """Return what the metadata say of the labels."""
+def labels_meta(labels: Labels | None) -> dict[str, Any] | None:
+    """Return the metadata of the labels."""
     if labels is None:
         return None
     values = [encode(v, f"label {v!r}", {}) for v in labels.values]
     return {"values": values, "positive": labels.positive, "declared": labels.declared}
 
 
-def labels_of(said: dict[str, Any] | None) -> Labels | None:
+def labels_of(meta: dict[str, Any] | None) -> Labels | None:
     """Return the table of labels."""
-    if said is None:
+    if meta is None:
         return None
-    labels, values = Labels(), decode(said["values"], {})
+    labels, values = Labels(), decode(meta["values"], {})
     labels.extend(values)
     expect(len(labels) == len(values), "different labels", values)
-    labels.positive, labels.declared = int(said["positive"] == 1), bool(said["declared"])
+    labels.positive, labels.declared = int(meta["positive"] == 1), bool(meta["declared"])
     labels.refresh()
     return labels
 
 
 def check_tally(tally: np.ndarray, like: np.ndarray, most: int) -> None:
-    """Refuse a tally that is none, or that has seen more than `most`, a number of classes or the bits of two."""
+    """Refuse a malformed tally, or one that has seen more than `most`: a number of classes, or the bits of two."""
     expect(tally.dtype == like.dtype and tally.shape == like.shape, "a tally", tally)
     expect(bool((tally[:TIE] >= 0).all() and tally[SEEN] <= most and abs(tally[TIE]) <= 1), "a tally", tally)

@@ -1,4 +1,4 @@
-"""What a reader gives: batches of examples in order, each with the position from which a later pass goes on."""
+"""What a reader gives: batches of examples in order, each with the position from which a later pass resumes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Batch(NamedTuple):
 
     @property
     def ids(self) -> np.ndarray | None:
-        """What names the rows in answers and files: ids, or for want of them bundles."""
+        """What names the rows in answers and files: ids, or bundles where there are none."""
         named = self.column("id")
         return self.column("bundle") if named is None else named
 
@@ -93,13 +93,13 @@ class Skipped:
         self.first: list[str] = []
 
     def add(self, bad: BadRow) -> None:
-        """Note one."""
+        """Count one bad row."""
         self.count += 1
         if len(self.first) < self.KEPT:
             self.first.append(str(bad))
 
     def join(self, later: Skipped) -> None:
-        """Take in those that were found after these."""
+        """Add bad rows that were found later."""
         self.count += later.count
         self.first += later.first[: self.KEPT - len(self.first)]
 
@@ -131,14 +131,14 @@ class Reader:
         self._passes += 1
 
     def heed(self, table: Any, learn: bool) -> None:
-        """Take note of what a table needs of each row, to learn from it or to answer; only readers of tables do."""
+        """Note which columns a table needs to learn or to answer; only readers of tables do."""
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples, from a position or the beginning of the `span` on, to the end of the span."""
         raise NotImplementedError
 
     def commit(self, position: Position) -> None:
-        """Take note that what comes before a position is learned and saved: a broker may show it. Files need not know."""
+        """Note that everything before a position is learned and saved, so that a broker may be told. Files do nothing."""
 
     # ---- pieces --------------------------------------------------------------------------------------------------------
     def split(self, n: int) -> list[Self]:

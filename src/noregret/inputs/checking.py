@@ -1,4 +1,4 @@
-"""What comes in, checked before anything runs: rows become dense or CSR arrays, or an error names the row.
+"""Input is checked before anything runs: rows become dense or CSR arrays, or an error names the row.
 
 Decisions: NaN and infinity are refused; duplicate column indices of a sparse row are summed, as SciPy does; unsorted ones are
 sorted; integers and booleans become floats; float32 stays float32.
@@ -9,12 +9,11 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine import compiling
+from ..engine.compiling import compiled
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -139,11 +138,6 @@ def scan_sparse(indptr, indices, data, d):
     return fault + 4 if falls != allowed else fault
 
 
-@cache
-def _scanner(fn: Any, interpreting: bool) -> Any:
-    return fn if interpreting else compiling.compiled(fn)
-
-
 def where_not_finite(values: np.ndarray) -> tuple[int, str]:
     """Return the flat position of the first bad entry and its name."""
     at = int(np.flatnonzero(~np.isfinite(values.ravel()))[0])
@@ -188,7 +182,7 @@ def as_array(X: Any) -> np.ndarray:
     if hasattr(X, "to_numpy"):  # pandas
         a = X.to_numpy()
         if a.dtype == object and hasattr(X, "isna") and X.isna().to_numpy().any():
-            a = X.to_numpy(dtype=object, na_value=np.nan)  # pandas' own NA is no float
+            a = X.to_numpy(dtype=object, na_value=np.nan)  # pandas' own NA is not a float
         return np.asarray(a)
     if isinstance(X, (str, bytes)):
         raise TypeError(
@@ -231,14 +225,14 @@ def rows(X: Any, dtype: Any) -> Rows:
             raise type(e)(f"X must hold numbers: {e}. Encode text and categories first, or learn from dicts of numbers.") from None
     n, d = X.shape
     sized(n, d, X.shape)
-    if not _scanner(scan_dense, compiling.interpreting())(X.reshape(-1)) and not np.isfinite(X).all():
+    if not compiled(scan_dense)(X.reshape(-1)) and not np.isfinite(X).all():
         at, found = where_not_finite(X)
         refuse_not_finite("X", at // d, names[at % d] if names else at % d, found)
     return Rows("dense", (X,), n, d, names)
 
 
 def objects(X: Any) -> Rows:
-    """Return a sequence of any objects as rows, each with its object for its one value."""
+    """Return a sequence of any objects as rows, each with its object as its one value."""
     if isinstance(X, (str, bytes)) or not (hasattr(X, "__len__") and hasattr(X, "__getitem__")):
         raise TypeError(f"X must be a sequence of objects, as the kernel compares them; got a {type(X).__name__}")
     n = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -261,7 +255,7 @@ def sparse_rows(X: Any, dtype: Any) -> Rows:
     sized(n, d, X.shape)
     indptr, indices = X.indptr, X.indices
     unsigned = indices.view(f"u{indices.itemsize}")  # a negative index shows as a huge one
-    fault = _scanner(scan_sparse, compiling.interpreting())(indptr, unsigned, data, d)
+    fault = compiled(scan_sparse)(indptr, unsigned, data, d)
     if fault & 1 and not np.isfinite(data).all():
         at, found = where_not_finite(data)
         refuse_not_finite("X", int(np.searchsorted(indptr, at, side="right")) - 1, int(indices[at]), found)
@@ -379,6 +373,11 @@ def without_zeros(rows: Rows, y: np.ndarray, c: np.ndarray | None) -> tuple[Rows
         return rows, y, c
     keep = np.flatnonzero(c)
     return rows.take(keep), y[keep], c[keep]
+
+
+def sparse_row(idx: np.ndarray, values: np.ndarray) -> Rows:
+    """Return the numbers and values of one example as a row."""
+    return Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0)
 
 
 def one_row(x: Any) -> Rows:

@@ -1,7 +1,7 @@
 """Dicts of names and numbers, read by compiled code through Python's C interface in a quarter of the time that Python takes.
 
 Only what runs no Python code on the way is read so: names of type str, values of type float, int or bool, all finite. The rest is
-left to whoever asks, and so are the errors. Strings fresh from a tokenizer lie anywhere in memory, so everything is done in passes
+left to the caller, and so are the errors. Strings fresh from a tokenizer lie anywhere in memory, so everything is done in passes
 over all names, each of which fetches ahead what the next one looks at. Nothing changes before everything has been checked.
 """
 
@@ -158,7 +158,7 @@ class Index(NamedTuple):
 
 
 class Book(dict[Any, int]):
-    """Names with their places; names join and never go. Compiled code finds them by an index, which is made as it is needed."""
+    """Names with their places; names are added and never removed. Compiled code finds them by an index, made when needed."""
 
     index = Index(np.zeros(2, np.int64), np.zeros(0, np.int64))
 

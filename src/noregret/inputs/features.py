@@ -1,7 +1,7 @@
 """Coordinates: how the columns of an array, or the names in a dict, become places in the weight vector.
 
 Columns fix the width at the first call; Numbers are columns without an end, as sparse files have them; Names grow an exact table;
-Hashed fold any number of names into 2^bits places. The constant feature has a place of its own in each.
+Hashed fold any number of names into 2^bits places. The constant feature has a separate place in each.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def values_of(x: Mapping[Any, Any]) -> np.ndarray:
     except (TypeError, ValueError):
         name, v = next((k, v) for k, v in x.items() if not isinstance(v, (Real, np.number, np.bool_)))
         raise TypeError(
-            f"feature {name!r} has value {v!r}; expected a number. Write a category as a feature of its own, such as "
+            f"feature {name!r} has value {v!r}; expected a number. Write a category as a separate feature, such as "
             f"{{'{name}={v}': 1}}."
         ) from None
     if total - total != 0.0 and not np.isfinite(values).all():
@@ -66,6 +66,11 @@ class Named(NamedTuple):
     def beside(self, **columns: np.ndarray | None) -> Named:
         """Return the examples with more side columns, those that are not None."""
         return self._replace(columns={**self.columns, **given(columns)})
+
+
+def is_dicts(X: Any) -> bool:
+    """Return whether a batch is a sequence of dicts."""
+    return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Mapping)
 
 
 def read_all(features: Features, examples: Sequence[Mapping[Any, Any]]) -> Named:
@@ -232,7 +237,7 @@ class Places(Book):
 
 
 class Names:
-    """Names of features, each with a place of its own, in order of first appearance."""
+    """Names of features, each with its own place, in order of first appearance."""
 
     kind = "names"
     grows = True

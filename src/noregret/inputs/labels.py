@@ -1,6 +1,6 @@
 """Labels: any hashable values, numbered by first appearance so that the split of a stream into calls does not show.
 
-A number with a fraction is a target of a regression, and no label. Booleans and numbers are not labels of one model: True is equal
+A number with a fraction is a regression target, not a label. Booleans and numbers are not labels of one model: True is equal
 to 1, and arrays make numbers of both.
 
 `classes_` sorts them for the reader; labels that cannot be ordered stay in order of appearance. With two classes there is one
@@ -100,7 +100,7 @@ class Labels:
 
 
 def plain(label: Any) -> Any:
-    """Return a label as a plain Python value that can be a key; NaN and None are no labels."""
+    """Return a label as a plain Python value that can be a key; NaN and None are not labels."""
     if type(label) in (str, int, bool):
         return label
     if isinstance(label, np.generic):

@@ -19,11 +19,11 @@ from .declarations import check_name, check_named, check_params, check_state, ou
 from .held import Held
 
 REGISTRY: dict[str, type[Base]] = {}
-APART: dict[str, type[Base]] = {}  # found by name, not listed by `algorithms()`: rows and targets alone do not suffice for them
+APART: dict[str, type[Base]] = {}  # learners that also need a task for each row: found by name, not listed by `algorithms()`
 
 
 class NotLearnedError(ValueError, AttributeError):
-    """A model was asked before it had learned anything."""
+    """A model was used before it had learned anything."""
 
 
 def not_learned(learner: Any) -> Exception:
@@ -37,7 +37,7 @@ def not_learned(learner: Any) -> Exception:
 
 
 class Base(Declaration, Saved):
-    """Parameters, and what is held of what was learned. It knows nothing of rows, labels or scores."""
+    """Parameters, and what was learned. It knows nothing of rows, labels or scores."""
 
     algorithm: ClassVar[Algorithm]  # what the class declares, apart from its task
     task: ClassVar[Any] = ""  # the kind of problem
@@ -115,7 +115,7 @@ class Base(Declaration, Saved):
 
     @model.setter
     def model(self, m: Any) -> None:
-        """Take a model, or None to have learned nothing."""
+        """Set the model, or None for a learner that has learned nothing."""
         if m is None:
             self.__dict__.pop("_m", None)
         else:
@@ -167,13 +167,13 @@ class Base(Declaration, Saved):
         """Take in what another learner of the same kind has learned (see `merges` for what that means here).
 
         Weights become their mean by examples seen (parameter mixing; McDonald, Hall, Mann 2010), counters are added, features
-        and classes are united by name. For learners that have gone on from a common one use `joined`.
+        and classes are united by name. For learners that continued from a common one use `joined`.
         """
         merging.merge(self, other)
         return self
 
     def joined(self, parts: Sequence[Any], length: float | str = 1.0) -> Any:
-        """Return what copies of this learner, each of which has learned on, come to together; none of them changes.
+        """Return copies of this learner, each of which has learned more, joined into one; none of them changes.
 
         `length` says how far to go along the mean of their moves: 1 to the mean, "sum" as far as all moves together.
         """
@@ -189,7 +189,7 @@ class Base(Declaration, Saved):
         return {k: getattr(self, k) for k in self.defaults if k not in self.reticent or getattr(self, k) is not None}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; a model that has learned goes on with them."""
+        """Set parameters; a model that has learned continues with them."""
         for k in params:
             if k not in self.defaults:
                 raise ValueError(f"Invalid parameter {k!r} for estimator {self!r}. Valid parameters are: {list(self.defaults)}.")

@@ -1,6 +1,6 @@
-"""Declarations are checked when the class is made: each mistake has a message that says what to write instead.
+"""Checks of a class when it is defined: each mistake has a message that says what to write instead.
 
-Those of the library itself are checked by its tests, so that importing it takes no longer.
+The library's own classes are checked by its tests, so that importing it stays fast.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def check_params(cls: Any) -> None:
 
 
 def check_state(cls: Any) -> None:
-    """Refuse fields that say nothing of what a step needs, and a covariance without its parameters."""
+    """Refuse fields that do not say what the step needs, and a covariance without its parameters."""
     hints = get_type_hints(cls.State, include_extras=True)
     for f in cls.State._fields:
         need = mark_of(hints[f])
@@ -77,7 +77,7 @@ def check_state(cls: Any) -> None:
 
 
 def check_covariance(cls: Any, field: str) -> None:
-    """Refuse a covariance whose first variance and form no parameter tells."""
+    """Refuse a covariance without parameters for its first variance and its form."""
     has = set(cls.Params._fields) | {f for f in dir(cls.Params) if not f.startswith("_")}
     if not ({"a", "variance"} & has and "covariance" in has):
         wanted = "a: Positive = 1.0 (the first variance; or a property `variance`) and covariance: Storage = 'diag'"
@@ -110,7 +110,7 @@ def check_step(cls: Any) -> None:
 
 
 def single_returns(fn: Any) -> list[int]:
-    """Return the lines of a function that surely return one number: arithmetic, or a name that was given a number."""
+    """Return the lines of a function that certainly return one number: arithmetic, or a name assigned a number."""
     try:
         lines, start = inspect.getsourcelines(fn)
         tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -129,7 +129,7 @@ def single_returns(fn: Any) -> list[int]:
 
 
 def is_number(node: ast.expr, numbers: set[str]) -> bool:
-    """Return whether an expression is one number for sure."""
+    """Return whether an expression is certainly one number."""
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id in ("dot", "norm2", "sqnorm", "min", "max", "abs", "float")
     return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Constant)) or (

@@ -111,5 +111,5 @@ def _build(job: Job, layout: str, weighted: bool, args: list[str], kinds: dict[s
 
 
 def answers_apart(w: Any) -> bool:
-    """Return whether the answer given outside differs from the score learned with: some kind has a case of its own for it."""
+    """Return whether the answer given outside differs from the score learned with: some kind has a separate case for it."""
     return any(c.kinds[0] is type(w) for c in answer.cases) and getattr(w, "remembers", True)

@@ -1,4 +1,4 @@
-"""What a learner holds of what it has learned: the state, the sizes of its axes, counters. Made at the first example."""
+"""What a learner holds once it has learned: the state, the sizes of its axes, counters. Made at the first example."""
 
 from __future__ import annotations
 
@@ -57,23 +57,23 @@ class Held:
         return describe(self.algorithm.State, params, False)
 
     def sizes(self) -> Dims:
-        """Return the sizes of the axes at first: those that the algorithm declares."""
+        """Return the initial sizes of the axes: those that the algorithm declares."""
         return {} if self.algorithm.sizes is None else dict(self.algorithm.sizes(self.params))
 
     def prepare(self) -> None:
-        """Give arrays that are there for the first time their shape."""
+        """Shape new arrays."""
 
     def begin(self) -> None:
-        """Bring new arrays to where learning starts."""
+        """Set new arrays to their starting values."""
         if self.algorithm.start is not None:
             self.algorithm.start(self.state, self.params)
 
     # ---- changes -----------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
-        """Arrays were replaced: what is made of them follows."""
+        """Derive what depends on the arrays, which were replaced."""
 
     def resize(self, **sizes: int) -> None:
-        """Grow axes; cells that are there keep their places."""
+        """Grow axes; existing cells keep their places."""
         dims = {**self.dims, **sizes}
         if dims != self.dims:
             self.state = tmap(lambda slot, a: slot.grow(a, self.dims, dims), self.spec, self.state)
@@ -81,19 +81,19 @@ class Held:
             self.refresh()
 
     def forget(self) -> None:
-        """Begin anew with the sizes and counts there are."""
+        """Start over with the current sizes and counts."""
         self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
         self.begin()
         self.refresh()
 
     def restart(self) -> None:
-        """Let step sizes begin anew: the rounds that schedules count are set back."""
+        """Restart the step sizes: set back the rounds that schedules count."""
         for _, slot, a in leaves(self.spec, self.state):
             if slot == COUNT:
                 a[:] = slot.fill
 
     def retune(self, given: dict[str, Any]) -> None:
-        """Take new parameters for what is still to come."""
+        """Use new parameters from now on."""
         check_options(given)
         params = self.learner.parameters.resolve(given, self.width)
         spec = self.described(given, params)
@@ -109,11 +109,11 @@ class Held:
         self.refresh()
 
     def fork(self) -> Self:
-        """Return a copy with arrays and tables of its own."""
+        """Return an independent copy."""
         return copy.copy(self)
 
     def unite(self, models: list[Self]) -> tuple[list[Self], list[dict[str, Any]]]:
-        """Make room for all that models have, this one the first; return them, and where their cells come to lie.
+        """Make room for everything in the models, of which this is the first; return them, and where their cells go.
 
         Places are given for axes on which they differ. Models that must change for that come back as copies.
         """
@@ -137,14 +137,14 @@ class Held:
 
     # ---- files -------------------------------------------------------------------------------------------------------
     def pack(self) -> tuple[dict[str, Any], Tensors]:
-        """Return what this is: JSON values, and its arrays."""
+        """Return it as JSON values and arrays."""
         dims = {k: int(n) for k, n in self.used_sizes().items()}
         return {"dims": dims}, {"tally": self.tally, **packing.packed(self.spec, self.state, self.dims, dims)}
 
     @classmethod
-    def restored(cls, learner: Any, said: dict[str, Any], tensors: Tensors) -> Self:
-        """Return what was packed, every size checked before anything is allocated."""
-        tally, dims, m = tensors.pop("tally"), said["dims"], cls(learner)
+    def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Self:
+        """Return the packed object; check every size before allocating anything."""
+        tally, dims, m = tensors.pop("tally"), meta["dims"], cls(learner)
         expect(dims.keys() == m.dims.keys(), f"the sizes {sorted(m.dims)}", dims)
         expect(all(type(n) is int and n >= 0 for n in dims.values()), "sizes", dims)
         expect(tally.dtype == m.tally.dtype and tally.shape == m.tally.shape and bool((tally[:TIE] >= 0).all()), "a tally", tally)

@@ -8,17 +8,17 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..algorithm.basis import kernelizable
+from ..algorithm.kernel_options import kernelizable
 from ..algorithm.rounds import EXAMPLES, UPDATES
 from ..algorithm.state import Need, needs_of
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, Row, joined, read_all, stacked
+from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, Row, is_dicts, joined, read_all, stacked
 from ..inputs.labels import Labels
 from .base import Base
 from .declarations import check_step, check_weights
+from .kernel_interface import KernelInterface
 from .model import Model
-from .supports import Supports
 
 
 class Progress(NamedTuple):
@@ -32,8 +32,8 @@ class Progress(NamedTuple):
     positive: int = 0
 
 
-class Learner(Supports, Base):
-    """What every learner can do. All learning goes through one model, row after row; any split into calls is the same.
+class Learner(KernelInterface, Base):
+    """The methods of every learner. All learning goes through one model, row after row; the split into calls does not matter.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
     """
@@ -83,7 +83,7 @@ class Learner(Supports, Base):
 
     def _features(self, rows: Rows | None) -> Features:
         """Return the table of features of a model that begins with these rows, or with a dict."""
-        bias = bool(getattr(self, "fit_intercept", False))
+        bias = has_bias(self)
         if self._of_objects:
             return Anything()
         if self.hash_bits is not None:
@@ -121,7 +121,7 @@ class Learner(Supports, Base):
         return rows
 
     def _check_names(self, m: Model, rows: Rows) -> None:
-        """Hold a frame to the names of the first one."""
+        """Check that a frame has the names of the first one."""
         known = m.features.names if isinstance(m.features, Columns) else None
         if known and rows.names is None:
             what = f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names"
@@ -387,9 +387,9 @@ class Learner(Supports, Base):
         )
 
 
-def is_dicts(X: Any) -> bool:
-    """Return whether a batch is a sequence of named examples."""
-    return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Mapping)
+def has_bias(learner: Any) -> bool:
+    """Return whether a learner adds the constant feature to its rows."""
+    return bool(getattr(learner, "fit_intercept", False))
 
 
 def refuse_names(known: list[str], given: list[str]) -> None:

@@ -16,17 +16,17 @@ def packed(learner: Base, m: Any) -> tuple[dict[str, Any], Tensors]:
     """Return the metadata and tensors of a learner and its model, None before anything is learned."""
     cls = type(learner)
     if "name" not in cls.__dict__:
-        raise TypeError(f"{cls.__name__} is not in the registry, so no file could name it: give the class a `name` of its own")
+        raise TypeError(f"{cls.__name__} is not in the registry, so no file could name it: give the class a unique `name`")
     parts = known_parts(cls)
     params = options(learner.get_params(), "parameter", parts)
     fitted = {k: v for k, v in learner.__dict__.items() if k.endswith("_") and k not in cls.defaults}
     meta = {"learner": cls.name, "params": params, "model": None, "fitted": options(fitted, "attribute", parts)}
     if m is None:
         return meta, {}
-    said, tensors = m.pack()
+    own, tensors = m.pack()
     given = options(m.given, "parameter", parts)  # those in force: the learner's attributes may have been set since
-    said["given"] = {k: v for k, v in given.items() if json.dumps(v) != json.dumps(params.get(k))}
-    return {**meta, "model": said}, tensors
+    own["given"] = {k: v for k, v in given.items() if json.dumps(v) != json.dumps(params.get(k))}
+    return {**meta, "model": own}, tensors
 
 
 def restored(meta: dict[str, Any], tensors: Tensors) -> Base:
@@ -38,12 +38,12 @@ def restored(meta: dict[str, Any], tensors: Tensors) -> Base:
     for k, v in meta["fitted"].items():
         expect(k.endswith("_") and not k.startswith("_") and k not in cls.defaults, "an attribute such as n_epochs_", k)
         learner.__dict__[k] = decode(v, parts)
-    said = meta["model"]
-    if said is None:
+    own = meta["model"]
+    if own is None:
         expect(not tensors, "no tensors, as nothing is learned yet", sorted(tensors))
         return learner
-    in_force = cls(**{**params, **{k: decode(v, parts) for k, v in said["given"].items()}})
-    learner.model = cls.model_class.restored(in_force, said, tensors)
+    in_force = cls(**{**params, **{k: decode(v, parts) for k, v in own["given"].items()}})
+    learner.model = cls.model_class.restored(in_force, own, tensors)
     return learner
 
 

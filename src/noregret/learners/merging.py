@@ -1,9 +1,9 @@
-"""Joining models that went on from a common one: features and classes are united by name, what each has learned since is added.
+"""Joining models that continued from a common one: features and classes are united by name, and what each learned since is added.
 
 theta = theta0 + a sum_i (n_i/n) (theta_i - theta0), with theta0 the model before, theta_i the parts, n_i the examples part i has
 learned since, n their sum, and a the length. a = 1 is the mean by examples (parameter mixing; McDonald, Hall, Mann 2010), a = the
 number of parts the sum of all moves. Each Slot says which of its cells follow this and which are true sums, largest or least
-values; a State may `fuse` fields in coordinates of its own, such as precisions.
+values; a State may `fuse` fields in other coordinates, such as precisions.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Terms(NamedTuple):
 
 # ---- learners --------------------------------------------------------------------------------------------------------
 def merge(mine: Base, other: Base) -> None:
-    """Take in what `other` has learned, which has no past in common; nothing changes when the two do not fit together."""
+    """Take in what `other` has learned, which shares no past; nothing changes when the two do not fit together."""
     found = joined(None, [mine, other])
     if found.started:
         mine.model = found.model
 
 
 def joined(base: Base | None, parts: Sequence[Base], length: float | str = 1.0) -> Base:
-    """Return what the parts come to, each of which has gone on from `base`; nothing that is given changes.
+    """Return the parts joined, each of which continued from `base`; the arguments do not change.
 
     `length` says how far to go along the mean of their moves: 1 to the mean itself, "sum" as far as all moves together. What has
     an exact merge is summed whatever the length. One part is itself.
@@ -92,7 +92,7 @@ def check(base: Base | None, parts: Sequence[Base]) -> None:
 
 # ---- models ----------------------------------------------------------------------------------------------------------
 def united(before: Any, parts: list[Any], length: float) -> Any:
-    """Return the model that parts come to."""
+    """Return the joined model."""
     seen = [int(m.tally[EXAMPLES]) for m in parts]
     terms = Terms.of(None if before is None else int(before.tally[EXAMPLES]), seen, length)
     if before is None and length != 1.0:  # moves are measured from the start; sums begin at 0
@@ -119,7 +119,7 @@ def united(before: Any, parts: list[Any], length: float) -> Any:
 
 
 def settled(m: Held) -> Held:
-    """Return a model with nothing held back: itself where that is so anyhow."""
+    """Return a model with nothing pending: itself, if nothing is."""
     if not any(hasattr(node, "settle") for node in nodes(m.state)):
         return m
     m = copy.copy(m)

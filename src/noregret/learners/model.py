@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..algorithm.basis import described
+from ..algorithm.kernel_options import described
 from ..algorithm.params import depends_on_width
 from ..algorithm.rounds import EXAMPLES, SEEN, TIE, UnitCost
 from ..algorithm.state import Dims, Slot, settle, tmap
 from ..engine import compiling
 from ..files import packing
 from ..files.json_values import Tensors, expect
-from ..files.saved_tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
-from ..inputs.checking import Rows
+from ..files.saved_tables import check_tally, features_meta, features_of, labels_meta, labels_of, names_tensors
+from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features
 from ..inputs.labels import Labels
 from .drivers import Drivers, Job, Text, drivers, flatten
@@ -52,32 +52,32 @@ class Model(Held):
         return self.features.size
 
     def sizes(self) -> Dims:
-        """Return the sizes of the axes at first."""
+        """Return the initial sizes of the axes."""
         sizes: Dims = {"feature": max(self.features.size, 1), "class": 1, "slot": 0, "cell": 0, "two": 2, **super().sizes()}
         w = self.spec[0]
         return sizes | (w.first_sizes(self.features.grows) if hasattr(w, "first_sizes") else {})
 
     def prepare(self) -> None:
-        """Give arrays that are there for the first time their shape: a row for each class, if there are many."""
+        """Shape new arrays: a row for each class, if there are many."""
         w = self.spec[0]
         self.of_objects = bool(getattr(w, "of_objects", False))  # whether what is kept are Python objects
         self.by_classes = bool(getattr(w, "by_classes", False))  # whether it matters to what is kept how many classes are known
         self.relabel()
 
     def begin(self) -> None:
-        """Bring new arrays to where learning starts."""
+        """Set new arrays to their starting values."""
         super().begin()
         self.ready = 0
         self.join()
 
     def described(self, given: dict[str, Any], params: Any, more: int = 0) -> Any:
-        """Return the description of the state under these parameters, with so many labels more."""
+        """Return the description of the state under these parameters, with `more` additional labels."""
         labels = 0 if self.labels is None else len(self.labels)
         return described(self.algorithm, given, params, self.sparse, self.features.size, labels + more)
 
     # ---- sizes -------------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
-        """Arrays were replaced: new flat arguments, one-row buffers and drivers follow."""
+        """Derive flat arguments, one-row buffers and drivers from new arrays."""
         found: list[tuple[str, Any]] = []
         slots: list[tuple[str, Any]] = []
         flatten(self.state, "s", found, {})
@@ -95,7 +95,7 @@ class Model(Held):
         self.one = (np.zeros(2, np.int64), np.zeros(1, np.int64 if self.many else np.float64), np.zeros((1, K)))
 
     def widen(self) -> None:
-        """Make room for new names, with as much to spare."""
+        """Make room for new names, and for as many again."""
         size = self.features.size
         if size > self.dims["feature"]:
             self.resize(feature=max(size, 2 * self.dims["feature"]))
@@ -105,7 +105,7 @@ class Model(Held):
             self.refresh()
 
     def join(self) -> None:
-        """Let the learner arrange features that have come; without such a wish there is room for as many as fit."""
+        """Call the learner's `arrange` for new features; without one every allocated column is ready."""
         if self.algorithm.arrange is None:
             self.ready = self.dims["feature"]
         elif self.features.size > self.ready:
@@ -113,7 +113,7 @@ class Model(Held):
             self.ready = self.features.size
 
     def retune(self, given: dict[str, Any]) -> None:
-        """Take new parameters for what is still to come."""
+        """Use new parameters from now on."""
         super().retune(given)
         if self.many and self.labels is not None:
             self.cost = self.task.costs(self.algorithm, given, self.labels)
@@ -121,7 +121,7 @@ class Model(Held):
 
     # ---- classes -----------------------------------------------------------------------------------------------------
     def relabel(self) -> None:
-        """The labels changed, or are there for the first time: a row of weights for each, if there are many."""
+        """Follow new labels: a row of weights for each, if there are many."""
         labels = self.labels
         if labels is None or (self.many and self.dims["class"] == len(labels)):
             return
@@ -153,7 +153,7 @@ class Model(Held):
         self.refresh()
 
     def retrench(self) -> Dims:
-        """With more classes a vector takes more of a budget in bytes: let some go until all fit; return the new sizes."""
+        """Drop support vectors until a budget in bytes holds, as a new class enlarges each of them; return the new sizes."""
         if not self.by_classes:
             return {}
         self.spec = self.described(self.given, self.params)
@@ -178,7 +178,7 @@ class Model(Held):
         return self.task.loops(self.many)
 
     def fork(self) -> Self:
-        """Return a copy with arrays and tables of its own."""
+        """Return an independent copy."""
         m = super().fork()
         m.features, m.labels = copy.deepcopy(m.features), copy.deepcopy(m.labels)
         return m
@@ -214,7 +214,7 @@ class Model(Held):
 
     @contextlib.contextmanager
     def unharmed(self) -> Iterator[None]:
-        """Put everything back if a kernel of the user's own fails inside this block: no check can foresee it."""
+        """Restore everything if a user's own kernel fails inside this block: no check can foresee it."""
         if not self.of_objects:
             yield
             return
@@ -242,14 +242,13 @@ class Model(Held):
         return out
 
     def learn_row(self, idx: np.ndarray, values: np.ndarray, y: float, c: float = 1.0) -> np.ndarray:
-        """Do the same with one sparse row, without allocating."""
+        """Do the same with one sparse row, usually without allocating."""
         indptr, target, out = self.one
         indptr[1] = len(idx)
         target[0] = y
         if c != 1.0 or self.keeps_rows:
             with self.unharmed():
-                rows = Rows("csr", (indptr, idx, values), 1, 0)
-                return self.learn(rows, target, None if c == 1.0 else np.array([c]))[0]
+                return self.learn(sparse_row(idx, values), target, None if c == 1.0 else np.array([c]))[0]
         loop = self.loops.get(("csr", False)) or self.loop("csr", False)
         try:
             loop.learn(*self.args, indptr, idx, values, target, self.tally, self.work, out)
@@ -272,7 +271,7 @@ class Model(Held):
         """Return the scores of one sparse row."""
         indptr = np.array((0, len(idx)))
         if self.scratch:
-            return self.score(Rows("csr", (indptr, idx, values), 1, 0))[0]
+            return self.score(sparse_row(idx, values))[0]
         out = np.empty((1, self.dims["class"]))
         self.predict("csr", *self.args, indptr, idx, values, out)
         return out[0]
@@ -322,24 +321,24 @@ class Model(Held):
         return {**self.dims, "feature": max(self.features.size, 1)}
 
     def pack(self) -> tuple[dict[str, Any], Tensors]:
-        """Return what the model is: JSON values, and its arrays without spare room."""
-        said, tensors = super().pack()
-        tables = {"features": features_said(self.features), "labels": labels_said(self.labels)}
-        return {**said, **tables, "many": self.many, "sparse": self.sparse}, {**tensors, **names_said(self.features)}
+        """Return the model as JSON values and arrays without spare room."""
+        meta, tensors = super().pack()
+        tables = {"features": features_meta(self.features), "labels": labels_meta(self.labels)}
+        return {**meta, **tables, "many": self.many, "sparse": self.sparse}, {**tensors, **names_tensors(self.features)}
 
     @classmethod
-    def restored(cls, learner: Any, said: dict[str, Any], tensors: Tensors) -> Self:
-        """Return the model of a learner that was packed, every size checked before anything is allocated."""
-        features, labels = features_of(said["features"], tensors.pop("features", None)), labels_of(said["labels"])
-        tally, many, sparse = tensors.pop("tally"), said["many"], said.get("sparse", False)
-        dims: Dims = dict(said["dims"])
+    def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Self:
+        """Return the packed model of a learner; check every size before allocating anything."""
+        features, labels = features_of(meta["features"], tensors.pop("features", None)), labels_of(meta["labels"])
+        tally, many, sparse = tensors.pop("tally"), meta["many"], meta.get("sparse", False)
+        dims: Dims = dict(meta["dims"])
         for axis, before in learner.algorithm.formerly.items():
             if axis not in dims:
                 dims[axis], dims[before] = dims[before], int(before == "class")  # of an axis that is not used
         expect(all(type(n) is int and n >= 0 for n in dims.values()), "sizes", dims)
         expect(dims["feature"] >= max(features.size, 1), f"room for {features.size} features", dims["feature"])
-        expect((labels is not None) == learner.task.labelled, f"labels as {learner.task} has them", said["labels"])
-        rows = cls.rows_in(said, labels)
+        expect((labels is not None) == learner.task.labelled, f"labels as {learner.task} has them", meta["labels"])
+        rows = cls.rows_in(meta, labels)
         expect(type(many) is bool and dims[cls.column] == rows, f"{rows} rows of weights", dims[cls.column])
         expect(cls.column == "class" or dims["class"] == 1, "one score", dims["class"])
         expect(type(sparse) is bool, "whether the first rows were sparse", sparse)
@@ -360,9 +359,9 @@ class Model(Held):
         return m
 
     @classmethod
-    def rows_in(cls, said: dict[str, Any], labels: Labels | None) -> int:
+    def rows_in(cls, meta: dict[str, Any], labels: Labels | None) -> int:
         """Return how many rows of weights a file must have."""
-        return max(len(labels), 1) if labels is not None and said["many"] else 1
+        return max(len(labels), 1) if labels is not None and meta["many"] else 1
 
 
 def primal(s: Any, p: Any) -> np.ndarray:

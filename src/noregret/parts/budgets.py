@@ -1,12 +1,12 @@
 """Budgets: what a kernel learner does when it has one support vector more than it may keep. Any step takes any budget (G.11).
 
 A budget is given in vectors (`B`) or in bytes. `admit` may deal with a row before it is appended; `maintain` comes after. A
-budget of one's own is a NamedTuple with B and bytes and a case of `maintain`.
+budget of your own is a NamedTuple with B and bytes and a case of `maintain`.
 
-In bytes, everything the state holds counts, room for the vector that has just come included. Of sparse rows the non-zeros count,
-so that one may take the place of several: rules go on while `over(w)`. An eighth is kept free for the row to come; a row that needs
-more is not stored, and nothing is learned from it. When a class comes that was not declared, vectors become larger, and the oldest
-go until all fit (the newest where they vote, so that what is left is a history).
+A budget in bytes counts everything in the state, including room for the newest vector. Sparse rows cost their non-zeros, so one may
+replace several: rules repeat while `over(w)`. An eighth is kept free for the next row; a row that needs more is not stored, and
+nothing is learned from it. A class that was not declared enlarges all vectors, and the oldest are removed until all fit (the newest
+where vectors vote, so that a history remains).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy import ndarray
 
 from ..algorithm.state import Slot, made
 from ..engine.elementary import exp, log
+from ..engine.splitmix64 import STRIDE, mixed
 from ..spaces.blending import blend, blendable
 from ..spaces.expansion import (
     admit,
@@ -37,7 +38,7 @@ from ..spaces.expansion import (
     remove_other,
 )
 from ..spaces.gram import FLAT, Gram, border, check, project_row, residual
-from ..spaces.stores import alone, meet_own
+from ..spaces.support_vectors import alone, meet_own
 from ..spaces.tracking import leave_out_margin
 from ..spaces.weights import scale
 
@@ -52,7 +53,7 @@ class Stop(NamedTuple):
 
     @property
     def keeps(self) -> bool:
-        """Whether a vector, once it is in, stays as it is."""
+        """Whether vectors never change once added."""
         return True
 
 
@@ -64,14 +65,14 @@ class RemoveOldest(NamedTuple):
 
 
 class RemoveSmallest(NamedTuple):
-    """Remove the one of least |alpha|^2 k(x, x), be it the new one (G.11)."""
+    """Remove the one of least |alpha|^2 k(x, x), which may be the new one (G.11)."""
 
     B: float = 100
     bytes: Any = None
 
 
 class RemoveRedundant(NamedTuple):
-    """Remove the one that has the largest margin without its own contribution, be it the new one (G.4)."""
+    """Remove the one that has the largest margin without its own contribution, which may be the new one (G.4)."""
 
     B: float = 100
     bytes: Any = None
@@ -94,7 +95,7 @@ class RemoveRandom(NamedTuple):
         return made(Drawn, Slot((), float(self.seed), np.uint64))
 
     def check(self) -> None:
-        """Refuse a seed that is no whole number."""
+        """Refuse a seed that is not a whole number."""
         if self.seed != int(self.seed) or not 0 <= self.seed < 2**53:
             raise ValueError(f"seed of a RemoveRandom must be a whole number from 0 on, got {self.seed!r}")
 
@@ -111,7 +112,7 @@ class Shrink(NamedTuple):
         return made(Damage, Slot((), dtype=np.float64))
 
     def check(self) -> None:
-        """Refuse a factor that is none."""
+        """Refuse a factor outside its range."""
         if self.phi is not None and not 0.0 < self.phi <= 1.0:
             raise ValueError(f"phi of a Shrink must be in (0, 1], or None for the self-tuned one; got {self.phi!r}")
 
@@ -185,8 +186,8 @@ class ProjectRemoved(NamedTuple):
 class Merge(NamedTuple):
     """Merge the one of least |alpha| with the partner that loses least, into a point between them (G.9).
 
-    For RBF kernels. Of sparse rows such a point has the non-zeros of both. In bytes it may not be longer than a row may: two that
-    would be are not merged, and one that has no partner is removed.
+    For RBF kernels. Of sparse rows such a point has the non-zeros of both. With a budget in bytes it may not be longer than a
+    row may: vectors whose point would be are not merged, and one without a partner is removed.
     """
 
     B: float = 100
@@ -266,12 +267,9 @@ def maintain_remove_redundant(budget, w):
 
 
 def draw(rng, n):
-    """Return a whole number below n (splitmix64): the same interpreted and compiled."""
-    z = rng[0] + np.uint64(0x9E3779B97F4A7C15)
-    rng[0] = z
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.int64((z ^ (z >> np.uint64(31))) % np.uint64(n))
+    """Return a random whole number below n."""
+    rng[0] += STRIDE
+    return np.int64(mixed(rng[0]) % np.uint64(n))
 
 
 @maintain.on(RemoveRandom)
@@ -544,7 +542,7 @@ def maintain_merge(budget, w):
 def join(w, i, j, h, kappa):
     """Put z = h x_i + (1 - h) x_j in the place of vector i, and remove vector j.
 
-    For any x, |x - z|^2 = h |x - x_i|^2 + (1 - h) |x - x_j|^2 - h (1 - h) |x_i - x_j|^2: so z meets the row at hand.
+    For any x, |x - z|^2 = h |x - x_i|^2 + (1 - h) |x - x_j|^2 - h (1 - h) |x_i - x_j|^2: so k(z, row) follows.
     """
     q = log(max(kappa, 1e-300))
     p, r = exp(q * (1.0 - h) * (1.0 - h)), exp(q * h * h)

@@ -1,7 +1,7 @@
 """Kernels: functions k(a, b) of two examples that are inner products in some space (G.1).
 
-Each says what its coordinates add up to (`own`, `cross`) and what becomes of the sums (`value`); see `core/stores.py`. A kernel of
-one's own is a NamedTuple with these words, or a Python function of two objects, which is slower.
+Each says what its coordinates add up to (`own`, `cross`) and what becomes of the sums (`value`); see `spaces/support_vectors.py`.
+A kernel of your own is a NamedTuple with these words, or a Python function of two objects, which is slower.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..algorithm.params import Range
 from ..engine.elementary import exp, log1p, tanh
-from ..spaces.stores import alone, cross, own, value
+from ..spaces.support_vectors import alone, cross, own, value
 
 ABOVE_ZERO, REAL = Range(0.0, math.inf), Range(-math.inf, math.inf)
 
@@ -20,7 +20,7 @@ class Linear(NamedTuple):
     """a.b."""
 
     def check(self) -> None:
-        """Nothing can be wrong."""
+        """Accept: there are no parameters."""
 
 
 class Polynomial(NamedTuple):
@@ -31,7 +31,7 @@ class Polynomial(NamedTuple):
     coef0: float = 1.0
 
     def check(self) -> None:
-        """Refuse what makes no kernel."""
+        """Refuse parameters that do not make a kernel."""
         Range(1.0, 64.0, "[]").check("degree of a Polynomial", self.degree)
         if self.degree != int(self.degree):
             raise ValueError(f"degree of a Polynomial must be a whole number, got {self.degree!r}")
@@ -45,7 +45,7 @@ class RBF(NamedTuple):
     gamma: float = 1.0
 
     def check(self) -> None:
-        """Refuse what makes no kernel."""
+        """Refuse parameters that do not make a kernel."""
         ABOVE_ZERO.check("gamma of an RBF", self.gamma)
 
 
@@ -55,7 +55,7 @@ class Laplacian(NamedTuple):
     gamma: float = 1.0
 
     def check(self) -> None:
-        """Refuse what makes no kernel."""
+        """Refuse parameters that do not make a kernel."""
         ABOVE_ZERO.check("gamma of a Laplacian", self.gamma)
 
 
@@ -65,7 +65,7 @@ class Cauchy(NamedTuple):
     gamma: float = 1.0
 
     def check(self) -> None:
-        """Refuse what makes no kernel."""
+        """Refuse parameters that do not make a kernel."""
         ABOVE_ZERO.check("gamma of a Cauchy", self.gamma)
 
 
@@ -76,7 +76,7 @@ class Sigmoid(NamedTuple):
     coef0: float = 0.0
 
     def check(self) -> None:
-        """Refuse what is no number."""
+        """Refuse anything but numbers."""
         ABOVE_ZERO.check("gamma of a Sigmoid", self.gamma)
         REAL.check("coef0 of a Sigmoid", self.coef0)
 

@@ -1,4 +1,4 @@
-"""Weights that a penalty without a shorter way acts on in every round, all of them."""
+"""Weights under a penalty that has no lazy form: it acts on all of them in every round."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def rate_inv_t(schedule, t):
 
 @functools.cache
 def custom(fn: Callable[[float], float]) -> tuple[()]:
-    """Return a schedule of the user's own: a function of t."""
+    """Return the user's own schedule: a function of t."""
 
     class Custom(NamedTuple):
         """A function of t."""

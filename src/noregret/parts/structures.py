@@ -34,7 +34,7 @@ class StringSubsequence(NamedTuple):
     normalize: bool = True
 
     def check(self) -> None:
-        """Refuse what makes no kernel."""
+        """Refuse parameters that do not make a kernel."""
         if not (self.n >= 1 and int(self.n) == self.n):
             raise ValueError(f"n of a StringSubsequence must be a whole number of at least 1, got {self.n!r}")
         SHARE.check("lambda_ of a StringSubsequence", self.lambda_)
@@ -61,7 +61,7 @@ class SubsetTree(NamedTuple):
     normalize: bool = True
 
     def check(self) -> None:
-        """Refuse what makes no kernel."""
+        """Refuse parameters that do not make a kernel."""
         SHARE.check("lambda_ of a SubsetTree", self.lambda_)
 
     def __call__(self, s: Any, t: Any) -> float:
@@ -109,7 +109,7 @@ def subsequences(s: Sequence[Any], t: Sequence[Any], n: int, decay: float) -> fl
 
 # ---- trees -----------------------------------------------------------------------------------------------------------
 class Node(NamedTuple):
-    """A node that is no word: its production, and its children among the nodes before it (none if they are words)."""
+    """A node that is not a word: its production, and its children among the nodes before it (none if they are words)."""
 
     production: tuple[Any, ...]
     children: tuple[int, ...]
@@ -119,7 +119,7 @@ def nodes(tree: Any) -> tuple[Node, ...]:
     """Return the nodes of a tree, children before parents."""
     try:
         return remembered_nodes(tree)
-    except TypeError:  # lists are no keys
+    except TypeError:  # lists cannot be keys
         return walked(tree)
 
 
@@ -146,7 +146,7 @@ def parsed(text: str) -> Any:
 
 
 def walked(tree: Any) -> tuple[Node, ...]:
-    """Return the nodes of nested sequences (label, child, ...), with a stack of its own: trees may be deep."""
+    """Return the nodes of nested sequences (label, child, ...), with an explicit stack: trees may be deep."""
     found: list[Node] = []
     places: list[list[int]] = [[]]
     todo: list[tuple[Any, bool]] = [(tree, False)]

@@ -146,10 +146,10 @@ class Hedge(Classifier):
         return np.column_stack([1.0 - p, p])
 
     def __getattr__(self, name: str) -> Any:
-        if name == "predict_proba":  # there for whoever asks only where votes are probabilities
+        if name == "predict_proba":  # only where votes are probabilities
             if self.__dict__.get("rule") == "bayes":
                 return self._predict_proba
-            raise AttributeError("predict_proba: votes are no probabilities; use rule='bayes'")
+            raise AttributeError("predict_proba: votes are not probabilities; use rule='bayes'")
         if name == "model":  # a property that raises an AttributeError comes here
             raise not_learned(self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -208,7 +208,7 @@ class Hedge(Classifier):
 
 
 class Auto(Hedge):
-    """What to use when nothing is to be set: seven learners that do well on different data, weighed by AdaHedge.
+    """The learner without settings: seven learners that do well on different data, weighed by AdaHedge.
 
     NAG with the square and the log loss, AROW and SCW-I on rows as they are and on rows of length 1, coin betting. On the public
     sets of the benchmark `nothing_to_tune` the vote is 0.2 points of error above the best single learner of each set on average.

@@ -1,6 +1,6 @@
 """A pool: the model of a learner that is made of learners. All of them see every row, and their answers are weighed.
 
-It answers to the same names as a Model, so that whatever a learner can do, a pool can: any input, late classes, studies, files.
+It has the methods of a Model, so that whatever a learner can do, a pool can: any input, late classes, studies, files.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ import numpy as np
 
 from ..algorithm.params import same_value
 from ..algorithm.rounds import EXAMPLES, MISTAKES, SEEN, TIE, UPDATES
+from ..engine.compiling import compiled
 from ..families.adaptive import NAG
 from ..files.json_values import Tensors, expect
-from ..files.saved_tables import check_tally, features_of, features_said, labels_of, labels_said, names_said
-from ..inputs.checking import Rows
+from ..files.saved_tables import check_tally, features_meta, features_of, labels_meta, labels_of, names_tensors
+from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Columns, Features, Hashed, Numbers
 from ..inputs.labels import Labels
-from ..learners.learner import Learner, Progress
+from ..learners.learner import Learner, Progress, has_bias
 from ..learners.learner_file import restored
 from ..learners.model import Model
 from ..owners import owner
 from ..tasks.classes import answered
 from ..tasks.classification import Classifier
 from ..transforms.scale import Normalize
-from .weighing import Weighing, log_loss, mix_losses, mix_margins, run, votes
+from .weighing import Weighing, log_loss, mix_losses, mix_margins, votes
 
 LEAST = 1e-12  # probability of a label, so that one wrong certainty removes no learner for ever
 
@@ -41,7 +42,7 @@ class Member:
 
     def begin(self, features: Features, labels: Labels, sparse: bool) -> None:
         """Begin with the numbered features of the pool, and its labels."""
-        bias = bool(getattr(self.learner, "fit_intercept", False))
+        bias = has_bias(self.learner)
         fixed = isinstance(features, (Columns, Hashed))
         self.learner.model = Model(self.learner, Columns(features.size, bias) if fixed else Numbers(bias), labels, sparse)
 
@@ -120,7 +121,7 @@ class Pool:
 
     @property
     def by_classes(self) -> bool:
-        """Whether it matters to a member how many classes are known."""
+        """Whether a member depends on the number of classes."""
         return any(member.m.by_classes for member in self.members)
 
     def expect(self, new: int) -> None:
@@ -130,7 +131,7 @@ class Pool:
 
     # ---- changes -----------------------------------------------------------------------------------------------------
     def relabel(self) -> None:
-        """The labels changed, or are there for the first time: a vote for each, if there are more than two."""
+        """Follow new labels: a vote for each, if there are more than two."""
         declared = self.labels.declared
         if not self.many:
             self.tally[TIE] = self.labels.tie
@@ -150,18 +151,18 @@ class Pool:
         return contextlib.nullcontext()
 
     def forget(self) -> None:
-        """Let the members begin anew with the features, labels and counts there are; their losses so far stay what they are."""
+        """Let the members start over with the current features, labels and counts; their losses so far stay."""
         for member in self.members:
             member.m.forget()
         self.calibrators = [calibrator() for _ in self.calibrators]
 
     def restart(self) -> None:
-        """Let step sizes begin anew."""
+        """Restart the step sizes."""
         for member in self.members:
             member.m.restart()
 
     def retune(self, given: dict[str, Any]) -> None:
-        """Take new parameters for what is still to come."""
+        """Use new parameters from now on."""
         fixed = ("learners", "rule", "classes", "hash_bits")
         if not all(same_value(given.get(k), self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another pool: call reset() first, or make a new learner")
@@ -176,25 +177,25 @@ class Pool:
         positive = self.labels.positive
         codes, signs = (y, None) if self.many else (np.where(y > 0.0, positive, 1 - positive), y)
         live = slice(None) if c is None or c.all() else np.flatnonzero(c)
-        seen_by, told = self._seen_by(rows), []
+        seen_by, learned = self._seen_by(rows), []
         for member in self.members:
             if not member.m.many:
                 member.m.tally[TIE] = self.tally[TIE]
-            told.append(member.learn(seen_by[member.unit], codes, signs, c))
-        counted = [piece._replace(f=piece.f[live], y=codes[live]) for piece in told]
-        said = np.column_stack([answered(piece)[0] for piece in counted])
-        weights = np.ones(len(said)) if c is None else c[live]
-        wrong = said != codes[live][:, None]
+            learned.append(member.learn(seen_by[member.unit], codes, signs, c))
+        counted = [piece._replace(f=piece.f[live], y=codes[live]) for piece in learned]
+        predicted = np.column_stack([answered(piece)[0] for piece in counted])
+        weights = np.ones(len(predicted)) if c is None else c[live]
+        wrong = predicted != codes[live][:, None]
         losses = self._log_losses(counted, weights) if self.calibrators else wrong.astype(np.float64)
         W = self.weighing.play(losses, weights)
         known = (self.many, int(self.tally[SEEN]), int(self.tally[TIE]), positive)
         self._note(codes[live])
         out = np.zeros((rows.n, self.dims["class"]))
-        out[live] = self._mixed(W, losses, codes[live]) if self.calibrators else self._voted(W, said)
+        out[live] = self._mixed(W, losses, codes[live]) if self.calibrators else self._voted(W, predicted)
         self.tally[MISTAKES] += int((answered(Progress(out[live], codes[live], *known))[0] != codes[live]).sum())
         if not isinstance(live, slice):
             rest = np.flatnonzero(c == 0.0)
-            out[rest] = self._answer([piece.f[rest] for piece in told])
+            out[rest] = self._answer([piece.f[rest] for piece in learned])
         return out
 
     def _note(self, codes: np.ndarray) -> None:
@@ -210,7 +211,7 @@ class Pool:
     def learn_row(self, idx: np.ndarray, values: np.ndarray, y: float, c: float = 1.0) -> np.ndarray:
         """Do the same with one sparse row."""
         target = np.array([y], np.int64 if self.many else np.float64)
-        return self.learn(one(idx, values), target, None if c == 1.0 else np.array([c]))[0]
+        return self.learn(sparse_row(idx, values), target, None if c == 1.0 else np.array([c]))[0]
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the votes; nothing changes."""
@@ -219,10 +220,10 @@ class Pool:
 
     def score_row(self, idx: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the votes on one sparse row."""
-        return self.score(one(idx, values))[0]
+        return self.score(sparse_row(idx, values))[0]
 
     def _seen_by(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Return the rows as they are, and brought to length 1 where somebody wants that."""
+        """Return the rows as they are, and scaled to length 1 if a member wants that."""
         rows = rows._replace(width=self.features.size, names=None)
         return rows, Normalize().rows(rows, False) if any(member.unit for member in self.members) else rows
 
@@ -233,14 +234,14 @@ class Pool:
         if self.calibrators:
             margins = np.column_stack([log_odds(m, self._one(s)) for m, s in zip(self.calibrators, f, strict=True)])
             odds = np.empty((len(margins), 1))
-            run(mix_margins)(margins, w, LEAST, odds)
+            compiled(mix_margins)(margins, w, LEAST, odds)
             return odds
-        said = np.column_stack([member.learner.task.codes(member.m, s) for member, s in zip(self.members, f, strict=True)])
-        return self._voted(np.broadcast_to(w, said.shape), said)
+        predicted = np.column_stack([member.learner.task.codes(member.m, s) for member, s in zip(self.members, f, strict=True)])
+        return self._voted(np.broadcast_to(w, predicted.shape), predicted)
 
-    def _voted(self, W: np.ndarray, said: np.ndarray) -> np.ndarray:
+    def _voted(self, W: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         """Return the weight behind each class; with two, that behind the positive one less that behind the other."""
-        counted = votes(W, said, max(len(self.labels), 2))
+        counted = votes(W, predicted, max(len(self.labels), 2))
         if self.many:
             return counted
         positive = self.labels.positive
@@ -249,16 +250,16 @@ class Pool:
     def _mixed(self, W: np.ndarray, losses: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the log odds of the positive class in the mixture."""
         odds = np.empty((len(codes), 1))
-        run(mix_losses)(W, losses, codes == self.labels.positive, LEAST, odds)
+        compiled(mix_losses)(W, losses, codes == self.labels.positive, LEAST, odds)
         return odds
 
-    def _log_losses(self, told: list[Progress], c: np.ndarray) -> np.ndarray:
+    def _log_losses(self, learned: list[Progress], c: np.ndarray) -> np.ndarray:
         """Return the log loss of each member's calibrated probability of the label."""
-        out = np.empty((len(told), len(c)))
-        for k, piece in enumerate(told):
+        out = np.empty((len(learned), len(c)))
+        for k, piece in enumerate(learned):
             signs = np.where(piece.y == piece.positive, 1, -1)
             margins = signs * self.calibrators[k].learn_many(self._one(piece.f), signs, sample_weight=c)
-            run(log_loss)(margins, LEAST, out[k])
+            compiled(log_loss)(margins, LEAST, out[k])
         return np.ascontiguousarray(out.T)
 
     def _one(self, f: np.ndarray) -> np.ndarray:
@@ -272,21 +273,21 @@ class Pool:
         return [*(member.learner for member in self.members), *self.calibrators]
 
     def pack(self) -> tuple[dict[str, Any], Tensors]:
-        """Return what the pool is; the tensors of the learners inside have names after `<number>/`."""
+        """Return the pool as metadata and tensors; those of learner k are named `<k>/...`."""
         inner = [learner.pack() for learner in self.within()]
-        said = {"features": features_said(self.features), "labels": labels_said(self.labels), "many": self.many}
-        tensors = {"tally": self.tally, **names_said(self.features)}
+        meta = {"features": features_meta(self.features), "labels": labels_meta(self.labels), "many": self.many}
+        tensors = {"tally": self.tally, **names_tensors(self.features)}
         tensors |= {f"state.{at}": a for at, a in self.weighing.arrays().items()}
         tensors |= {f"{k}/{name}": a for k, (_, theirs) in enumerate(inner) for name, a in theirs.items()}
-        return {**said, "within": [meta for meta, _ in inner]}, tensors
+        return {**meta, "within": [own for own, _ in inner]}, tensors
 
     @classmethod
-    def restored(cls, learner: Any, said: dict[str, Any], tensors: Tensors) -> Pool:
-        """Return the pool of a learner that was packed, every array of it checked."""
-        features, labels = features_of(said["features"], tensors.pop("features", None)), labels_of(said["labels"])
-        expect(labels is not None and type(said["many"]) is bool, "labels, and whether they are many", said["labels"])
+    def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Pool:
+        """Return the packed pool of a learner; check every array."""
+        features, labels = features_of(meta["features"], tensors.pop("features", None)), labels_of(meta["labels"])
+        expect(labels is not None and type(meta["many"]) is bool, "labels, and whether they are many", meta["labels"])
         m: Any = learner.model_with(None, features, labels)
-        m.many = said["many"]
+        m.many = meta["many"]
         for k, a in m.weighing.arrays().items():
             found = tensors.pop(f"state.{k}")
             expect(found.dtype == a.dtype and found.shape == a.shape, f"{k} of shape {a.shape}", found.shape)
@@ -295,15 +296,15 @@ class Pool:
         check_tally(tally, m.tally, len(m.labels) if m.many else 3)
         m.tally[:] = tally
         parts = []
-        for k, meta in enumerate(said["within"]):
+        for k, own in enumerate(meta["within"]):
             theirs = {name.removeprefix(f"{k}/"): tensors.pop(name) for name in list(tensors) if name.startswith(f"{k}/")}
-            parts.append(restored(meta, theirs))
+            parts.append(restored(own, theirs))
         expect(not tensors, "no other tensors", sorted(tensors))
         m.resume(parts)
         return m
 
     def resume(self, learners: list[Learner]) -> None:
-        """Go on with learners as they were saved."""
+        """Restore learners as they were saved."""
         was, n = self.within(), len(self.members)
         if not same_value(was, learners) or not all(m.started for m in learners[:n]):
             raise ValueError(f"expected a pool of {was}, found {learners}")
@@ -353,8 +354,3 @@ def calibrator() -> NAG:
 def log_odds(calibrator: NAG, f: np.ndarray) -> np.ndarray:
     """Return scores as log odds, 0 as long as the calibrator has learned nothing."""
     return calibrator.decision_function(f) if calibrator.__sklearn_is_fitted__() else np.zeros(len(f))
-
-
-def one(idx: np.ndarray, values: np.ndarray) -> Rows:
-    """Return one sparse row."""
-    return Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0)

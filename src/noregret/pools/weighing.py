@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from functools import cache
-from typing import Any
 
 import numpy as np
 
-from ..engine import compiling
+from ..engine.compiling import compiled
 from ..engine.elementary import exp, log, log1p, over
 from ..engine.words import strict
 
@@ -105,12 +103,12 @@ def fixed_share(
 
 
 @strict
-def tell(W: Array, said: Array, votes: Array) -> None:
-    """Add the weights of those who say so to the vote for a code; -1 is no vote."""
-    for i in range(said.shape[0]):
-        for k in range(said.shape[1]):
-            if said[i, k] >= 0:
-                votes[i, said[i, k]] += W[i, k]
+def tell(W: Array, predicted: Array, votes: Array) -> None:
+    """Add the weights of those who say so to the vote for a code; -1 is not a vote."""
+    for i in range(predicted.shape[0]):
+        for k in range(predicted.shape[1]):
+            if predicted[i, k] >= 0:
+                votes[i, predicted[i, k]] += W[i, k]
 
 
 # ---- mixtures of the members' probabilities ----------------------------------------------------------------------------
@@ -151,20 +149,10 @@ def log_loss(margins: Array, least: float, out: Array) -> None:
 RULES = {"adahedge": adahedge, "hedge": hedge, "fixed_share": fixed_share, "bayes": fixed_share}
 
 
-def run(fn: Any) -> Any:
-    """Return one of these texts compiled, or as it is."""
-    return _built(fn, compiling.interpreting())
-
-
-@cache
-def _built(fn: Any, interpreting: bool) -> Any:
-    return compiling.compiled(fn)
-
-
-def votes(W: np.ndarray, said: np.ndarray, K: int) -> np.ndarray:
+def votes(W: np.ndarray, predicted: np.ndarray, K: int) -> np.ndarray:
     """Return the summed weight of those who say each of K codes."""
-    out = np.zeros((len(said), K))
-    run(tell)(np.ascontiguousarray(W), np.ascontiguousarray(said), out)
+    out = np.zeros((len(predicted), K))
+    compiled(tell)(np.ascontiguousarray(W), np.ascontiguousarray(predicted), out)
     return out
 
 
@@ -185,7 +173,7 @@ class Weighing:
         eta = self.eta or {"bayes": 1.0, "fixed_share": SHARE_ETA}.get(self.rule, 0.0)
         alpha = self.alpha if self.alpha is not None else 0.0 if self.rule == "bayes" else -1.0
         given = (np.ascontiguousarray(losses), np.asarray(c, np.float64), *self.arrays().values())
-        run(RULES[self.rule])(*given, eta, alpha, self.rule == "bayes", W)
+        compiled(RULES[self.rule])(*given, eta, alpha, self.rule == "bayes", W)
         return W
 
     @property

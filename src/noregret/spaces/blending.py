@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..engine.words import rare, word
-from .stores import Capped, Free, Packed, Ragged, count, own
+from .support_vectors import Capped, Free, Packed, Ragged, count, own
 
 
 @word
 def blend(S, kernel, n, i, j, h):
-    """Do vector i = h (vector i) + (1 - h) (vector j), two of n; vector j is about to go and loses its meaning."""
+    """Do vector i = h (vector i) + (1 - h) (vector j), two of n; vector j is about to be removed and loses its meaning."""
 
 
 @word

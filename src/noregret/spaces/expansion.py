@@ -1,10 +1,10 @@
 """Kernel expansions: weights that are a sum of kernels at examples seen. The steps of linear learners run on them unchanged.
 
 f_k(x) = c sum_i alpha[k, i] k(sv_i, x), one set of support vectors for all classes. The law between the words: `kx[i]` is
-k(sv_i, x) for the row at hand. `look` fills it, once a round, and all scores read it; `add` and `remove` keep it true.
+k(sv_i, x) for the current row. `look` fills it, once a round, and all scores read it; `add` and `remove` keep it true.
 
 `add` asks the budget first (`admit`), then appends, then lets the budget restore its limit (`maintain`): the contract of G.11.
-There is one slot more than the budget allows, for the vector that has just come.
+There is one slot more than the budget allows, for the newest vector.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy import ndarray
 from ..engine.words import rare, word
 from .examples import Block, Pair, Weighted
 from .growth import enlarged, fewer, first_sizes, stored_cells
-from .stores import Capped, Objects, Ragged, alone_at, crowded, crowding, leave, meet, move, put, storable
+from .support_vectors import Capped, Objects, Ragged, alone_at, crowded, crowding, leave, meet, move, put, storable
 from .weights import add, answer, answers, dot, norm2, null, scale, scores, spread, sqnorm, tick
 
 
@@ -31,7 +31,7 @@ class Expansion(NamedTuple):
     size: ndarray  # vectors kept, additions so far
     c: ndarray  # lazy multiplier of alpha
     u: ndarray  # (class,) scratch: the coefficients of the row being added
-    kx: ndarray  # (slot,) scratch: k(sv_i, row at hand)
+    kx: ndarray  # (slot,) scratch: k(sv_i, current row)
     ky: ndarray  # (slot,) scratch: k(sv_i, sv_r) for some r
     norm: Any  # what is known of the norm, see tracking.py
     kept: Any  # and of the scores of the vectors
@@ -59,7 +59,7 @@ class Expansion(NamedTuple):
         return np.asarray(self.c[0] * alpha[:, at])
 
     def trim(self) -> None:
-        """Let vectors go until the budget is kept."""
+        """Remove vectors until the budget holds."""
         while over(self):
             remove(self, first_out(self.past, self))
 
@@ -73,12 +73,12 @@ class Expansion(NamedTuple):
     # ---- sizes, for the model that holds it --------------------------------------------------------------------------
     @property
     def of_objects(self) -> bool:
-        """Whether what is kept are Python objects, compared by a Python function."""
+        """Whether vectors are Python objects, compared by a Python function."""
         return isinstance(self.S, Objects)
 
     @property
     def by_classes(self) -> bool:
-        """Whether it matters to what is kept how many classes are known: with a budget in bytes."""
+        """Whether the number of classes decides how many vectors fit: with a budget in bytes."""
         return bool(self.budget.bytes)
 
     @property
@@ -105,7 +105,7 @@ class Mean(NamedTuple):
 
 
 class Nothing(NamedTuple):
-    """Of what is tracked, kept, averaged or remembered: nothing."""
+    """Stands for nothing tracked, kept, averaged or remembered."""
 
 
 class Unbounded(NamedTuple):
@@ -116,7 +116,7 @@ class Unbounded(NamedTuple):
 
     @property
     def keeps(self) -> bool:
-        """Whether a vector, once it is in, stays as it is."""
+        """Whether vectors never change once added."""
         return True
 
 
@@ -136,28 +136,28 @@ def over(w):
 
 
 def full(w, x):
-    """Return whether there would be with the row."""
+    """Return whether there would be if the row were added."""
     return w.size[0] >= w.budget.B or crowding(w.S, w.size[0] + 1, x)
 
 
 @word
 def appending(part, w, k):
-    """Take note that the row at hand is about to be appended."""
+    """Note that the current row is about to be appended."""
 
 
 @word
 def dropping(part, w, r):
-    """Take note that vector r is about to be removed."""
+    """Note that vector r is about to be removed."""
 
 
 @word
 def moving(part, i, r):
-    """Take note that vector i takes the place of vector r."""
+    """Note that vector i takes the place of vector r."""
 
 
 @word
 def folding(part, w):
-    """Take note that the multiplier is about to be put into the coefficients."""
+    """Note that the multiplier is about to be put into the coefficients."""
 
 
 @rare
@@ -168,7 +168,7 @@ def remeasure(part, w):
 
 @word
 def due(part, w):
-    """Compute afresh what has been tracked for long."""
+    """Recompute what has been tracked for long."""
 
 
 @appending.on(object)
@@ -221,7 +221,7 @@ def along(a, n, k):
 
 
 def look(w, x):
-    """Let the row be the one at hand: drivers do so before anything is asked about it."""
+    """Make x the current row: drivers call this before anything else about the row."""
     meet(w.S, w.kernel, w.size[0], w.kx, x)
 
 
@@ -273,50 +273,50 @@ def sqnorm_expansion(w):
 
 # ---- answers ---------------------------------------------------------------------------------------------------------------
 @word
-def said(past, w, k):
-    """Return the score of class k given outside, for the row at hand."""
+def class_answer(past, w, k):
+    """Return the score of class k given outside, for the current row."""
 
 
-@said.on(Nothing)
-def said_nothing(past, w, k):
+@class_answer.on(Nothing)
+def class_answer_nothing(past, w, k):
     return w.c[0] * along(w.alpha[k], w.size[0], w.kx)
 
 
-@said.on(Mean)
-def said_mean(past, w, k):
+@class_answer.on(Mean)
+def class_answer_mean(past, w, k):
     n = w.size[0]
     return (along(past.v[k], n, w.kx) + past.b[0] * along(w.alpha[k], n, w.kx)) / past.n[0]
 
 
 @word
-def told(past, w):
-    """Return the one score given outside, for the row at hand."""
+def one_answer(past, w):
+    """Return the one score given outside, for the current row."""
 
 
 @word
-def told_all(past, w, out):
+def all_answers(past, w, out):
     """Fill the scores given outside, class by class."""
 
 
-@told.on(object)
-def told_any(past, w):
-    return said(past, w, 0)
+@one_answer.on(object)
+def one_answer_any(past, w):
+    return class_answer(past, w, 0)
 
 
-@told_all.on(object)
-def told_all_any(past, w, out):
+@all_answers.on(object)
+def all_answers_any(past, w, out):
     for k in range(out.shape[0]):
-        out[k] = said(past, w, k)
+        out[k] = class_answer(past, w, k)
 
 
 @answer.on(Expansion)
 def answer_expansion(w, x):
-    return told(w.past, w)
+    return one_answer(w.past, w)
 
 
 @answers.on(Expansion)
 def answers_expansion(w, x, out):
-    told_all(w.past, w, out)
+    all_answers(w.past, w, out)
 
 
 @word
@@ -392,7 +392,7 @@ def spread_expansion(w, tau, x):
 
 @rare
 def enter(w, x):
-    """Do f += u k(x, .), as far as the budget lets it: not at all for a row that alone would take too many of its bytes."""
+    """Do f += u k(x, .), as far as the budget lets it: not at all for a row that alone would take too many bytes."""
     if not storable(w.S, x):
         return
     k = alone_at(w.S, w.kernel, x)
@@ -449,7 +449,7 @@ def bumping_mean(past, k, i, a):
 
 
 def bump(w, k, i, a):
-    """Add a to the coefficient of class k and vector i. Tracked and kept sums are the caller's care."""
+    """Add a to the coefficient of class k and vector i. The caller updates tracked and kept sums."""
     w.alpha[k, i] += a / w.c[0]
     bumping(w.past, k, i, a / w.c[0])
 
@@ -512,7 +512,7 @@ def oldest(w):
 
 @word
 def first_out(past, w):
-    """Return which vector goes first when there is less room than before."""
+    """Return which vector to remove first when there is less room than before."""
 
 
 @first_out.on(object)

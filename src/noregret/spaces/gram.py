@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from ..engine.words import rare, strict
 from .expansion import along, appending, bump, dropping, moving
-from .stores import alone, meet_own
+from .support_vectors import alone, meet_own
 
 FLAT = 1e-10  # a squared distance below this share of k(x, x) is rounding: the row is in the span, and K stays well above singular
 LEAST = 1e-10  # of k(x, x), the least pivot of a Cholesky factor
@@ -28,7 +28,7 @@ class Gram(NamedTuple):
 
 
 def residual(w, k):
-    """Leave the coefficients of the projection of the row at hand in d; return its squared distance from the span."""
+    """Leave the coefficients of the projection of the current row in d; return its squared distance from the span."""
     G, n = w.memo, w.size[0]
     inside = 0.0
     for i in range(n):
@@ -41,7 +41,7 @@ def residual(w, k):
 
 
 def project_row(w, k, delta2):
-    """Do f += u times the projection of the row at hand: of squared length k(x, x) - delta2, with the row's kernel values."""
+    """Do f += u times the projection of the current row: of squared length k(x, x) - delta2, with the row's kernel values."""
     appending(w.norm, w, k - delta2)
     appending(w.kept, w, k - delta2)
     for j in range(w.u.shape[0]):
@@ -51,7 +51,7 @@ def project_row(w, k, delta2):
 
 @strict
 def border(w, delta2):
-    """Take the row at hand into P, before it is appended."""
+    """Take the current row into P, before it is appended."""
     G, n = w.memo, w.size[0]
     for i in range(n):
         for j in range(n):
@@ -86,7 +86,7 @@ def moving_gram(G, i, r):
 
 
 def check(w):
-    """Look at the row of K P - I of the vector nearest to the span of the others, where rounding is worst; make a bad P anew."""
+    """Look at the row of K P - I of the vector nearest to the span of the others, where rounding is worst; rebuild a bad P."""
     G, n, r, worst = w.memo, w.size[0], 0, 0.0
     for i in range(n):
         if G.P[i, i] > G.P[r, r]:

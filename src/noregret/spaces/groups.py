@@ -1,7 +1,7 @@
 """Weights of groups of features that vanish together, and who belongs to which group.
 
 The members of a group form a ring: `home` leads from a feature to that member under which the numbers of the group are kept, `next`
-to the next member. Both are distances, so a feature that has just come is a group of its own. Blocks holds the shrinkage of a
+to the next member. Both are distances, so a new feature is a group by itself. Blocks holds the shrinkage of a
 group back until one of its features is looked at (FOBOS); Groups makes weights of sums of gradients (dual averaging).
 """
 
@@ -98,12 +98,12 @@ class Blocks(NamedTuple):
 
 @word
 def level(rule, w, h, K):
-    """Return the number that tells what shrinkage makes of the weights of group h."""
+    """Return the shrink factor or cap of group h."""
 
 
 @word
 def levelled(rule, v, s):
-    """Return what it makes of the weight v."""
+    """Return weight v after shrinkage by s."""
 
 
 @level.on(Shorter)

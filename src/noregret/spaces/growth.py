@@ -1,4 +1,4 @@
-"""Room for support vectors: the sizes of the arrays of an expansion, at first and later."""
+"""Room for support vectors: the initial and later sizes of the arrays of an expansion."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from .stores import Packed
+from .support_vectors import Packed
 
 
 def first_sizes(w: Any, grows: bool) -> dict[str, int]:
-    """Return the sizes at first. With a budget in bytes all of it is allocated at once, so that arrays are never copied."""
+    """Return the initial sizes. A budget in bytes is allocated all at once, so that arrays are never copied."""
     if w.budget.bytes and isinstance(w.S, Packed) and grows:
         name = type(w.budget).__name__
         raise ValueError(f"{name} keeps dense rows: in bytes it needs a fixed number of features; give {name}(B=...)")
@@ -22,13 +22,13 @@ def first_sizes(w: Any, grows: bool) -> dict[str, int]:
 
 
 def fewer(w: Any) -> dict[str, int]:
-    """Drop vectors, each of which has become larger, until the budget in bytes holds; return the new sizes."""
+    """Drop vectors, which have become larger, until the budget in bytes holds; return the new sizes."""
     w.trim()
     return divided(w, 0) if w.capped else first_sizes(w, False)
 
 
 def divided(w: Any, cells: int) -> dict[str, int]:
-    """Close gaps; return the sizes of a budget in bytes with room for another row of so many cells."""
+    """Close gaps; return the sizes, within a byte budget, that have room for another row of `cells` cells."""
     n = int(w.size[0])
     w.S.close_gaps(n)
     return dict(zip(("slot", "cell"), w.S.cap.divided(n, cells), strict=True))
@@ -43,7 +43,7 @@ def stored_cells(w: Any, cells: ndarray) -> ndarray:
 
 
 def enlarged(w: Any, dims: dict[str, int], free: float, room: float, cells: int) -> dict[str, int]:
-    """Return the sizes that have room for another row of so many cells."""
+    """Return the sizes that have room for another row of `cells` cells."""
     if w.capped:
         found, n, live = divided(w, cells), int(w.size[0]), int(w.S.cap.live[0])
         enough = 2 * (dims["slot"] - n) >= found["slot"] - n and 2 * (dims["cell"] - live) >= found["cell"] - live

@@ -3,7 +3,7 @@
 So a regulariser that acts on every weight in every round costs O(nnz) a round. Pending holds back the shrinkage of cells that are
 not touched, Adapted the same with a step size for each cell; Averages and AdaptedAverages make weights of sums of gradients,
 Proximal of sums about past weights. A kind says what a weight is (`weight`) and how a cell takes in a step (`take`); `by_cell`
-makes the other words of these two. Spared keeps the weight of the constant feature apart: no regulariser acts on it.
+derives the other words from these two. Spared keeps the weight of the constant feature apart: no regulariser acts on it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What an expansion tracks beside its coefficients: its squared norm, and the scores of its own support vectors.
 
-Both follow additions and removals one by one, and are computed afresh now and then, so that rounding does not add up.
+Both follow additions and removals one by one, and are recomputed now and then, so that rounding does not add up.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from numpy import ndarray
 
 from .expansion import along, appending, dropping, due, folding, moving, remeasure
-from .stores import alone, meet_own
+from .support_vectors import alone, meet_own
 
 CHANGES = 1000  # additions between two computations of tracked sums, or as many as there are vectors
 

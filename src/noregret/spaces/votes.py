@@ -3,7 +3,7 @@
 The vectors are prefix sums of the examples added, so only those are kept, as ragged sparse rows: memory and the cost of an
 answer grow with the non-zeros of the rounds that moved w. A multiplier common to a prefix does not change a vote.
 
-An expansion keeps the examples anyhow, in the order of their addition: there only the votes are to be remembered.
+An expansion already keeps the examples in the order of their addition, so it only remembers the votes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from ..engine.words import word
 from .examples import Block, Pair, item, nnz
-from .expansion import dropping, first_out, passing, starting, told, told_all
+from .expansion import all_answers, dropping, first_out, one_answer, passing, starting
 from .weights import add, answer, answers, dot, far, fold, rescale, scale, scores, tick
 
 
@@ -30,7 +30,7 @@ class Voted(NamedTuple):
     alpha: ndarray  # (slot, class) its coefficients
     votes: ndarray  # (slot,) rounds survived by the vector it made
     size: ndarray  # rows kept, cells used
-    z: ndarray  # (feature,) scratch: the row at hand, dense
+    z: ndarray  # (feature,) scratch: the current row, dense
     g: ndarray  # (class,) scratch: the scores of one vector
 
     holds = "kept rows"
@@ -44,7 +44,7 @@ class Voted(NamedTuple):
         return cells
 
     def enlarged(self, dims: dict[str, int], free: float, room: float, cells: int) -> dict[str, int]:
-        """Return the sizes that have room for another row of so many cells."""
+        """Return the sizes that have room for another row of `cells` cells."""
         sizes, used = {"slot": max(64, 2 * dims["slot"])}, dims["cell"] - int(room)
         if 2 * (used + cells) > dims["cell"]:
             sizes["cell"] = max(1024, 2 * dims["cell"], used + cells)
@@ -147,7 +147,7 @@ def clear(w, x):
 
 
 def meet(w, i):
-    """Return <kept row i, row at hand>."""
+    """Return <kept row i, current row>."""
     f = 0.0
     for k in range(w.end[i - 1] if i > 0 else 0, w.end[i]):
         f += w.val[k] * w.z[w.idx[k]]
@@ -183,7 +183,7 @@ def answers_voted(w, x, out):
 
 # ---- in the space of a kernel ----------------------------------------------------------------------------------------
 class Votes(NamedTuple):
-    """What an expansion remembers for a vote. None of its vectors may change or go, but for the newest."""
+    """What an expansion remembers for a vote. Only its newest vector may change or be removed."""
 
     votes: ndarray  # (slot,) rounds survived by the prefix that ends with each vector
 
@@ -210,8 +210,8 @@ def dropping_votes(past, w, r):
         past.votes[r - 1] += past.votes[r]
 
 
-@told.on(Votes)
-def told_votes(past, w):
+@one_answer.on(Votes)
+def one_answer_votes(past, w):
     f, total = 0.0, 0.0
     for i in range(w.size[0]):
         f += w.alpha[0, i] * w.kx[i]
@@ -219,8 +219,8 @@ def told_votes(past, w):
     return total
 
 
-@told_all.on(Votes)
-def told_all_votes(past, w, out):
+@all_answers.on(Votes)
+def all_answers_votes(past, w, out):
     g = w.u  # free until a row is added
     g[:] = 0.0
     out[:] = 0.0

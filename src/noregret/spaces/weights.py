@@ -279,7 +279,7 @@ def scores_scaled(w, x, out):
 
 # ---- and with its squared norm ---------------------------------------------------------------------------------------
 class Normed(NamedTuple):
-    """w = c u, and q = |u|^2: tracked by every `add`, computed afresh once in PERIOD of them (age)."""
+    """w = c u, and q = |u|^2: tracked by every `add`, recomputed once in PERIOD of them (age)."""
 
     u: ndarray
     c: ndarray

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..inputs.batch import BadRow, Position
-from .blocks import BLOCK, Block, Parsed
 from .delimited import MISSING, CsvReader
 from .records import scanned
 from .source import Source
+from .table_reader import BLOCK, Block, Parsed
 
 CELLS = 1 << 22  # of a batch of sparse rows
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""

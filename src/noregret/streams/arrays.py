@@ -15,7 +15,7 @@ from ..inputs import checking
 from ..inputs.batch import Batch, Position, Reader, Skipped
 from ..inputs.checking import Rows
 from ..inputs.labels import Coded
-from ..transforms.cells import is_frame, record_of
+from ..transforms.table_cells import is_frame, record_of
 from .pieces import limits, places
 from .source import Held, Source, compression, expand, named, open_plain, place, size_of, total_size
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..inputs.batch import BadRow, Position
-from .blocks import BLOCK, BOM, Block, BlockReader, Parsed
 from .pieces import holds
 from .records import joined, scanned
 from .source import Source
+from .table_reader import BLOCK, BOM, Block, BlockReader, Parsed
 
 if TYPE_CHECKING:
     from ..transforms.table import Table
@@ -27,13 +27,13 @@ MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 NUMERIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 MOSTLY = 0.9
 PEEK = 200  # rows that tell whether the first one is a header
-LONGEST_NAME = 100  # characters; a longer cell is no name of a column
+LONGEST_NAME = 100  # characters; a longer cell is not a column name
 
 
 class CsvReader(BlockReader):
     """Files of delimited cells. Columns named in `text` are kept as they are written, numbers or not."""
 
-    escape: str | None = None  # what comes after it is no quote
+    escape: str | None = None  # a quote after it is a character
     comment: bytes = b""  # a record that begins with it is left out
     quotes: str = ""  # two kinds of quotes, where both may be met
 
@@ -186,7 +186,7 @@ class CsvReader(BlockReader):
         return self._read(data, self.kinds) if any(n in self.kinds for n in unknown) else table
 
     def _unreadable(self, block: Block, starts: np.ndarray, records: np.ndarray) -> list[int]:
-        """Return the records that no parser makes one row of, by halves."""
+        """Return the records that do not parse as one row, by bisection."""
         import pyarrow as pa
 
         try:
@@ -317,7 +317,7 @@ def kind_of(column: Any) -> str | None:
 
 
 def not_numbers(column: Any, before: int) -> list[int]:
-    """Return the rows of the cells that are no numbers, by halves."""
+    """Return the rows of the cells that are not numbers, by bisection."""
     import pyarrow as pa
 
     try:

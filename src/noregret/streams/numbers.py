@@ -2,7 +2,7 @@
 
 Eight digits are read at a time, as one 64-bit word. A mantissa below 2^53 with a power of ten up to 22 takes one exact operation;
 up to 19 digits take a product in double-double arithmetic, kept when its rounding is beyond doubt. What is left is noted by
-its place: `settle` asks float(), and the kernel runs again with the answers. Text must be followed by `PAD` readable bytes.
+its place: `settle` asks float(), and the parser runs again with the answers. Text must be followed by `PAD` readable bytes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def odd(size: int) -> Odd:
 
 
 def settle(text: Any, numbers: Odd) -> bool:
-    """Answer the numbers that were noted; return whether there were any, so that the kernel must run again."""
+    """Answer the numbers that were noted; return whether there were any, so that the parser must run again."""
     asked, answered = int(numbers.counts[0]), int(numbers.counts[1])
     for i in range(answered, asked):
         a, b = numbers.places[i].tolist()
@@ -205,7 +205,7 @@ def ask(start, p, odd):
 
 
 def more_places(text, p, m, table):
-    """Go on after eight decimal places; return the mantissa, where it ends and the places, -1 if it might exceed 19 digits."""
+    """Continue after eight decimal places; return the mantissa, where it ends and the places, -1 if it might exceed 19 digits."""
     if m >= table.whole[11]:
         return m, p, -1
     f, n = digits8(text, p)

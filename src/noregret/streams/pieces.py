@@ -55,7 +55,7 @@ def refuse_packed(name: str, paths: Sequence[str]) -> None:
 
 
 def line_starts(path: str, targets: Sequence[int]) -> list[int]:
-    """Return where the lines at or behind some bytes begin; of a compressed file, its end: it is not cut."""
+    """Return where the lines at or after some bytes begin; for a compressed file, which is not cut, its end."""
     if not is_plain(path):
         return [size_of(path)] * len(targets)
     found = []

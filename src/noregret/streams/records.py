@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ..engine import compiling
+from ..engine.compiling import compiled
 
 LONGEST = 1 << 24  # bytes; a quote that does not close within this was no quote
 
@@ -56,16 +55,11 @@ def scan_records(data: Any, delimiter: Any, quote: Any, other: Any, escape: Any,
     return records
 
 
-@cache
-def _scanner(interpreting: bool) -> Any:
-    return scan_records if interpreting else compiling.compiled(scan_records)
-
-
 def scanned(data: bytes, delimiter: str, quote: str, final: bool, escape: str | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return where the whole records of a block begin (and end), and how many cells each has. There may be two kinds of quotes."""
     room = data.count(b"\n") + 2
     starts, fields = np.zeros(room, np.int64), np.zeros(room, np.int64)
-    n = _scanner(compiling.interpreting())(
+    n = compiled(scan_records)(
         np.frombuffer(data, np.uint8),
         ord(delimiter),
         ord(quote[0]) if quote else -1,

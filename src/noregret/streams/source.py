@@ -154,7 +154,7 @@ class ByteStream(io.RawIOBase):
         return int(self._raw.fileno())
 
     def waiting(self, seconds: float = 0.0) -> bool:
-        """Return whether more can be had at once, or in so many seconds; only plain pipes make one wait."""
+        """Return whether more data come within `seconds`; only plain pipes make one wait."""
         if not self.plain or is_regular(self.path):
             return True
         try:

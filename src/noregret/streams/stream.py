@@ -50,7 +50,7 @@ class Stream:
         return self.reader.skipped
 
     def chunks(self, position: Position | None = None, front: Front | None = None, learn: bool = True) -> Iterator[Batch]:
-        """Yield batches whose data are Rows. A front given goes on learning, or with learn=False stays as it is."""
+        """Yield batches whose data are Rows. A front that is given keeps learning; with learn=False it stays as it is."""
         if front is None and self.front is not None:
             front = self.front = self.front.fresh()
         if front is not None and front.table is not None:
@@ -88,7 +88,7 @@ class Stream:
 
 
 def counting(batch: Batch) -> Batch:
-    """Return the rows that count: those of weight 0 are no examples."""
+    """Return the rows that count: those of weight 0 are not examples."""
     return batch if batch.c is None or batch.c.all() else batch.take(np.flatnonzero(batch.c))
 
 

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.compiling import compiled
 from ..engine.words import rare, strict
 from ..inputs.checking import Rows
-from .lines import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, call, note_bad
 from .numbers import Odd, byte, digits8, number, number_apart, odd, settle, tens
+from .text_reader import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, note_bad
 
 TOP = (1 << 32) - 2  # the largest feature number
 NO_LABEL, LABEL, NO_FEATURE, NO_COLON, NO_SPACE, NUMBER_RANGE, GROUP, SUM = 3, 4, 5, 6, 7, 8, 9, 10
@@ -32,7 +33,7 @@ EXPECTED = {
 
 
 class Out(NamedTuple):
-    """Where the kernel writes: rows as CSR, labels, queries (-1 for none)."""
+    """Where the parser writes: rows as CSR, labels, queries (-1 for none)."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -260,7 +261,7 @@ class SvmlightReader(TextReader):
                 room.spare,
                 room.bad,
             )
-            rows, stored, lines, at, top, grouped, faults = call(parse_svmlight, *args)
+            rows, stored, lines, at, top, grouped, faults = compiled(parse_svmlight)(*args)
             if not settle(block.text, room.odd):
                 break
         out = room.out

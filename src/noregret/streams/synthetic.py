@@ -1,6 +1,6 @@
 """Synthetic streams with known drift, by name: `synthetic:hyperplane?n=100000&d=10&drift=0.001&noise=0.05&seed=1`.
 
-Rows are made in blocks, each from the seed and its own number, so a stream is the same however it is read and goes on from any
+Rows are made in blocks, each from the seed and its own number, so a stream is the same however it is read and resumes from any
 row; `n=inf` never ends. Labels are -1 and +1 (`blobs`: 0 to K-1), each turned into another with probability `noise`, so the least
 possible error is `noise` where the concept itself is certain. `at=1000,5000` says before which rows (from 0) the concept changes;
 by default the changes cut n (100,000 for a stream without end) into equal parts.
@@ -58,7 +58,7 @@ class Number(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Numbers of rows before which the concept changes, by default those that make so many equal parts."""
+    """Numbers of rows before which the concept changes, by default those that cut the stream into equal parts."""
 
     parts: int
     default: Any = None
@@ -398,7 +398,7 @@ def written(v: Any) -> str:
 
 
 def row_of(position: Position | None) -> int:
-    """Return the row from which to go on."""
+    """Return the row to resume from."""
     row = 0 if position is None else position.get("row")
     if not isinstance(row, int) or row < 0:
         raise ValueError(f"a position in a synthetic stream is {{'row': number}}, got {position}")

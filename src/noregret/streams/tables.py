@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..inputs.batch import BadRow, Position
-from ..transforms.cells import OPEN, flat
-from .blocks import BLOCK, BOM, Block, BlockReader, Parsed, Stretch, TableReader
+from ..transforms.table_cells import OPEN, flat
 from .pieces import limits, places
 from .source import Held, Source, open_plain, place, size_of
+from .table_reader import BLOCK, BOM, Block, BlockReader, Parsed, Stretch, TableReader
 
 ROWS = 1 << 15
 
@@ -212,7 +212,7 @@ class ParquetReader(TableReader):
             ) from None
 
     def _file(self, path: str, skip: int) -> Iterator[tuple[Any, float]]:
-        """Yield the record batches of a file behind so many rows, and how much of the file is read then."""
+        """Yield the record batches of a file after its first `skip` rows, and how much of the file has been read."""
         import pyarrow as pa
 
         groups = self._groups(path)

@@ -1,7 +1,7 @@
 """Vowpal Wabbit text: `[label [weight [base]]] ['tag] |namespace[:scale] name[:value] ... |...`, names hashed as VW hashes them.
 
 A whole number as a name is itself plus the hash of its namespace; other names are murmur3 with that hash as seed; `name:word` is a
-feature of its own, hashed on from the name. Features that are 0 are left out, equal ones (also by collision) are summed. The base
+separate feature, hashed on from the name. Features that are 0 are left out, equal ones (also by collision) are summed. The base
 (an initial prediction) is checked and left out. Without a space before the bar the last word is the tag, as in VW: `1|a` has
 no label. Tags are the ids of a batch.
 """
@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.compiling import compiled
 from ..engine.words import rare, strict
 from ..inputs.checking import Rows
-from .lines import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, call, note_bad
 from .numbers import (
     HIGH_BITS,
     LARGEST,
@@ -32,6 +32,7 @@ from .numbers import (
     tens,
 )
 from .svmlight import SUM, Spare, line_end, tidy
+from .text_reader import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, note_bad
 
 SEEN_BITS = 12
 SEEN = 1 << SEEN_BITS  # places of the table that finds equal features; rows more than half as long are sorted instead
@@ -59,7 +60,7 @@ EXPECTED = {
 
 
 class Out(NamedTuple):
-    """Where the kernel writes: rows as CSR, labels, weights, and where the tags are."""
+    """Where the parser writes: rows as CSR, labels, weights, and where the tags are."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -347,7 +348,7 @@ class Room:
 
 
 class VwReader(TextReader):
-    """Reads Vowpal Wabbit text into 2^hash_bits features (18 bits unless told)."""
+    """Reads Vowpal Wabbit text into 2^hash_bits features (18 bits by default)."""
 
     kind = "vw"
     expected = EXPECTED
@@ -373,7 +374,7 @@ class VwReader(TextReader):
         room.odd.counts[:] = 0
         while True:
             given = (text, block.start, block.end, mask, labelled, self.stops, tens(), room.odd)
-            found = call(parse_vw, *given, room.out, room.spare, room.seen, room.bad)
+            found = compiled(parse_vw)(*given, room.out, room.spare, room.seen, room.bad)
             rows, stored, lines, at, weighted, tagged, faults = found
             if not settle(text, room.odd):
                 break

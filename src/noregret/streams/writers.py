@@ -20,7 +20,7 @@ from ..inputs.batch import Batch
 from ..inputs.checking import Rows
 from ..inputs.labels import Coded
 from .formats import FORMATS, suffixes
-from .shapes import aligned, beside, distinct, joined, present, recorded, sparse, texts, together
+from .row_conversions import aligned, beside, distinct, joined, present, recorded, sparse, texts, together
 from .source import PACKINGS
 from .stream import Stream, stream
 

@@ -1,4 +1,4 @@
-"""Classes: labels as codes, the answers that scores come to, and what confusions cost."""
+"""Classes: labels as codes, answers from scores, and the costs of confusions."""
 
 from __future__ import annotations
 
@@ -179,12 +179,12 @@ def answered(piece: Progress) -> tuple[np.ndarray, np.ndarray]:
     if piece.many:
         seen = np.maximum(piece.seen, np.maximum.accumulate(np.concatenate([[0], y[:-1] + 1])))
         hidden = np.arange(f.shape[1]) >= seen[:, None]
-        said = np.argmax(np.where(hidden, -np.inf, f), axis=1)
-        return np.where(seen > 0, said, -1), seen
+        predicted = np.argmax(np.where(hidden, -np.inf, f), axis=1)
+        return np.where(seen > 0, predicted, -1), seen
     up = y == piece.positive
     met = [np.logical_or.accumulate(np.concatenate([[bool(piece.seen & bit)], mine[:-1]])) for bit, mine in ((1, up), (2, ~up))]
     above = (f[:, 0] > 0.0) | ((f[:, 0] == 0.0) & (piece.tie > 0))
     above = np.where(met[0] & met[1], above, met[0])
-    said = np.where(above, piece.positive, 1 - piece.positive)
+    predicted = np.where(above, piece.positive, 1 - piece.positive)
     seen = met[0].astype(np.int64) + met[1]
-    return np.where(seen > 0, said, -1), seen
+    return np.where(seen > 0, predicted, -1), seen

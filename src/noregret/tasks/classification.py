@@ -8,7 +8,7 @@ import numpy as np
 
 from ..algorithm.rounds import SEEN, TIE
 from ..inputs import checking
-from ..inputs.checking import Rows
+from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features, Named
 from ..inputs.labels import Labelled, Labels, label_array, plain, some
 from ..learners.learner import Learner, Progress
@@ -22,7 +22,7 @@ COSTS = {"cost": None, "mode": "max_loss", "margin": "sqrt_cost"}
 
 
 class Classifier(Compactable):
-    """A learner of labels: any hashable values, known beforehand (`classes`) or met on the way."""
+    """A learner of labels: any hashable values, declared beforehand (`classes`) or met in the stream."""
 
     task: ClassVar[Any] = CLASSIFICATION
     _estimator_type = CLASSIFICATION.estimator
@@ -69,7 +69,7 @@ class Classifier(Compactable):
         return done
 
     def _spans(self, m: Model, y: Labelled, c: np.ndarray | None, n: int) -> list[tuple[int, int]]:
-        """Return the runs of rows to learn at once: all, unless every new class takes of what the others have."""
+        """Return the runs of rows to learn at once: all, unless a new class takes room from the others."""
         labels = m.labels
         assert labels is not None
         if not m.by_classes or labels.declared:
@@ -203,7 +203,7 @@ class Classifier(Compactable):
             return before
         labels.extend(labels.missing([y]))
         idx, values = self._row(m, x, grow=True)
-        rows = Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0)
+        rows = sparse_row(idx, values)
         self._run(m, rows, np.array([labels.index[y]]), None if c is None or c[0] == 1.0 else c)
         self.model = m
         return before

@@ -1,4 +1,4 @@
-"""A predictor and nothing else: the weights that are not 0, and the features that have them."""
+"""A predictor that cannot learn: the weights that are not 0, and the features that have them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from ..algorithm.rounds import SEEN, TIE
 from ..files.json_values import Tensors, expect
 from ..files.model_file import Saved
-from ..files.saved_tables import features_of, features_said, labels_of, labels_said, names_said
+from ..files.saved_tables import features_meta, features_of, labels_meta, labels_of, names_tensors
 from ..inputs import checking
-from ..inputs.checking import Rows
-from ..inputs.features import Columns, Features, Hashed, Names, stacked
+from ..inputs.checking import Rows, sparse_row
+from ..inputs.features import Columns, Features, Hashed, Names, is_dicts, stacked
 from ..inputs.labels import label_array
-from ..learners.learner import Learner, is_dicts, refuse_names
+from ..learners.learner import Learner, refuse_names
 from ..learners.task import TASKS, Task
 
 
 class Compactable(Learner):
-    """A learner whose weights can be had alone."""
+    """A learner that can give its weights as a predictor."""
 
     def compact(self) -> Compact:
         """Return a predictor with the non-zero weights alone (see Compact): small in memory and on disk, and unable to learn."""
@@ -27,9 +27,9 @@ class Compactable(Learner):
 
 
 class Compact(Saved):
-    """What `compact()` makes of a learner with linear weights: it answers alike, and takes the space of its non-zero weights.
+    """A predictor made by `compact()` from a learner with linear weights: the same answers, in the space of the non-zero weights.
 
-    Names of other features are forgotten; an unknown name counts nothing, as ever. Files are small and quick to load (`nr.load`),
+    Names of other features are forgotten; an unknown name counts nothing. Files are small and quick to load (`nr.load`),
     and nothing is compiled to answer dicts. It cannot learn: keep the learner for that.
 
     `features_`: the names, or the columns, that have weights; `coef_`: a row of their weights for each class (one row with two
@@ -96,8 +96,7 @@ class Compact(Saved):
 
     def predict_one(self, x: Any) -> Any:
         """Return the label, or the number, of one example."""
-        idx, values = self.features.row(x, False)
-        f = self._of(Rows("csr", (np.array([0, len(idx)]), idx, values), 1, 0))[0]
+        f = self._of(sparse_row(*self.features.row(x, False)))[0]
         return self.task.answer(self, f)
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -145,9 +144,9 @@ class Compact(Saved):
     # ---- files -------------------------------------------------------------------------------------------------------
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return everything as JSON values and arrays."""
-        own = {"learner": self.learner, "task": self.task, "many": self.many, "labels": labels_said(self.labels)}
-        tensors = {"at": self.at, "W": self.W, "b": self.b, "tally": self.tally, **names_said(self.features)}
-        return {"compact": {**own, "features": features_said(self.features)}}, tensors
+        own = {"learner": self.learner, "task": self.task, "many": self.many, "labels": labels_meta(self.labels)}
+        tensors = {"at": self.at, "W": self.W, "b": self.b, "tally": self.tally, **names_tensors(self.features)}
+        return {"compact": {**own, "features": features_meta(self.features)}}, tensors
 
     @classmethod
     def restored(cls, meta: dict[str, Any], tensors: dict[str, np.ndarray]) -> Compact:

@@ -14,10 +14,10 @@ import numpy as np
 from ..files.json_values import Tensors, decode, encode, expect
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import Features, Named, stacked
+from ..inputs.features import Features, Named, is_dicts, stacked
 from ..inputs.labels import Labelled, Labels, some
 from ..learners.drivers import Text
-from ..learners.learner import Learner, Progress, is_dicts
+from ..learners.learner import Learner, Progress
 from ..learners.model import Model
 from .classes import answered, distinct
 from .classification import Classifier
@@ -46,21 +46,21 @@ class DomainModel(Model):
 
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return what the model is, with its domains in the order of their numbers."""
-        said, tensors = super().pack()
-        return {**said, "tasks": [encode(v, f"task {v!r}", {}) for v in self.domains]}, tensors
+        meta, tensors = super().pack()
+        return {**meta, "tasks": [encode(v, f"task {v!r}", {}) for v in self.domains]}, tensors
 
     @classmethod
-    def restored(cls, learner: Any, said: dict[str, Any], tensors: Tensors) -> Self:
-        """Return the model of a learner that was packed."""
-        expect(not said["many"], "one score for each row", said["many"])
-        m = super().restored(learner, said, tensors)
-        m.domains = domains_of(said)
+    def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Self:
+        """Return the packed model of a learner."""
+        expect(not meta["many"], "one score for each row", meta["many"])
+        m = super().restored(learner, meta, tensors)
+        m.domains = domains_of(meta)
         return m
 
     @classmethod
-    def rows_in(cls, said: dict[str, Any], labels: Labels | None) -> int:
+    def rows_in(cls, meta: dict[str, Any], labels: Labels | None) -> int:
         """Return how many rows of weights a file must have: one for each domain."""
-        return max(len(domains_of(said)), 1)
+        return max(len(domains_of(meta)), 1)
 
     def numbered(self, domains: Any) -> np.ndarray:
         """Return the number of the domain of each row, -1 for one that is not known."""
@@ -73,13 +73,13 @@ class DomainModel(Model):
         self.resize(domain=max(len(self.domains), 1))
 
     def fork(self) -> Self:
-        """Return a copy with arrays and tables of its own."""
+        """Return an independent copy."""
         m = super().fork()
         m.domains = dict(m.domains)
         return m
 
     def unite(self, models: list[Self]) -> tuple[list[Self], list[dict[str, Any]]]:
-        """Make room for the features and domains of models; return them, and where their cells come to lie."""
+        """Make room for the features and domains of models; return them, and where their cells go."""
         labels = {v for m in models for v in (m.labels.values if m.labels else ())}
         if len(labels) > 2:
             raise ValueError(f"cannot merge: all tasks share two labels, found {list(labels)}")
@@ -106,16 +106,16 @@ class DomainModel(Model):
         return out
 
 
-def domains_of(said: dict[str, Any]) -> dict[Any, int]:
+def domains_of(meta: dict[str, Any]) -> dict[Any, int]:
     """Return the table of domains in a file."""
-    expect(isinstance(said["tasks"], list), "a list of tasks", said["tasks"])
-    values = decode(said["tasks"], {})
+    expect(isinstance(meta["tasks"], list), "a list of tasks", meta["tasks"])
+    values = decode(meta["tasks"], {})
     found = {v: k for k, v in enumerate(values)}
     expect(len(found) == len(values), "different tasks", values)
     return found
 
 
-class Told(NamedTuple):
+class WithDomains(NamedTuple):
     """Rows and the tasks a caller named for them."""
 
     X: Any
@@ -143,7 +143,7 @@ def checked(tasks: Any, n: int) -> np.ndarray:
 
 
 class Domains(Base):
-    """What learners of several tasks have in common: the verbs take tasks, and rows bring theirs with them."""
+    """Methods common to learners of several tasks: they take tasks, or rows carry theirs."""
 
     by_domain: ClassVar[bool] = True
     listed: ClassVar[bool] = False
@@ -196,7 +196,7 @@ class Domains(Base):
         return super().learn_rows(rows.beside(domain=checked(rows.column("domain"), rows.n)), y, c, features)
 
     def _learn(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> list[Progress]:
-        """Learn from rows or dicts in order; when all of them have passed the checks."""
+        """Learn from rows or dicts in order, once all of them have passed the checks."""
         X, tasks = self._given(X, tasks)
         c = checking.sample_weights(sample_weight, len(tasks))
         return self.learn_rows(self._batch(X).beside(domain=tasks), y, c)
@@ -229,7 +229,7 @@ class Domains(Base):
         until: str | None = None,
     ) -> Self:
         """Forget, then learn from all rows: `epochs` times, or `until="separated"`, the first epoch without an update."""
-        return super().fit(Told(X, tasks), y, sample_weight, epochs=epochs, until=until)
+        return super().fit(WithDomains(X, tasks), y, sample_weight, epochs=epochs, until=until)
 
     def learn_one(self, x: Any, y: Any = None, task: Any = None, w: float = 1.0) -> Any:  # type: ignore[override]
         """Learn one example of a task with weight w; return the prediction made before (None when no label was known)."""
@@ -242,7 +242,7 @@ class Domains(Base):
     # ---- answering ---------------------------------------------------------------------------------------------------
     def predict(self, X: Any, tasks: Any = None) -> np.ndarray:
         """Return the label, or the number, of each row."""
-        found: np.ndarray = super().predict(told(X, tasks))  # type: ignore[misc]
+        found: np.ndarray = super().predict(with_domains(X, tasks))  # type: ignore[misc]
         return found
 
     def predict_one(self, x: Any, task: Any = None) -> Any:
@@ -251,7 +251,7 @@ class Domains(Base):
 
     def score(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy, or R^2 for real targets."""
-        return float(super().score(told(X, tasks), y, sample_weight))  # type: ignore[misc]
+        return float(super().score(with_domains(X, tasks), y, sample_weight))  # type: ignore[misc]
 
     def compact(self) -> Any:
         """Refuse: a compact predictor knows no tasks."""
@@ -303,7 +303,7 @@ class DomainsClassifier(Domains, LabelBase):  # type: ignore[misc]
 
     def decision_function(self, X: Any, tasks: Any = None) -> np.ndarray:
         """Return the score of each row, above 0 for `classes_[1]`."""
-        return super().decision_function(told(X, tasks))
+        return super().decision_function(with_domains(X, tasks))
 
     def _oriented(self, w: np.ndarray) -> np.ndarray:
         return Classifier._oriented(self, w)
@@ -318,9 +318,9 @@ def hashes(v: Any) -> bool:
     return True
 
 
-def told(X: Any, tasks: Any) -> Told:
+def with_domains(X: Any, tasks: Any) -> WithDomains:
     """Return rows with their tasks."""
-    return X if isinstance(X, Told) else Told(X, tasks)
+    return X if isinstance(X, WithDomains) else WithDomains(X, tasks)
 
 
 def one(x: Any) -> Any:

@@ -11,9 +11,8 @@ import numpy as np
 from ..algorithm.params import Range
 from ..files.model_file import load
 from ..inputs.checking import Rows
-from ..inputs.features import stacked
+from ..inputs.features import is_dicts, stacked
 from ..inputs.labels import Labels, label_array
-from ..learners.learner import is_dicts
 from ..learners.model import Model
 from .classes import plain_labels
 from .classification import Classifier
@@ -91,10 +90,10 @@ class SelectiveSampler:
         return self
 
     def _round(self, x: Any, y: Any) -> tuple[Any, bool]:
-        """See one row, or a list of one dict; return what was said before, and whether its label was asked for."""
+        """See one row, or a list of one dict; return what was predicted before, and whether its label was asked for."""
         learner, m = self.learner, self._model(x)
         f, s, v = self._margin(m, x)
-        said = learner.task.answer(m, f)
+        predicted = learner.task.answer(m, f)
         if not callable(y):
             self._labels(x).missing([y])
         asked = self._counted(s, v)
@@ -106,8 +105,8 @@ class SelectiveSampler:
                 learner.learn_one(x[0], y)
         if not callable(y):
             self.n_judged_ += 1
-            self.n_mistakes_ += said != y
-        return said, asked
+            self.n_mistakes_ += predicted != y
+        return predicted, asked
 
     def _model(self, x: Any) -> Model:
         """Return the model, or what one that begins with x would be."""
@@ -121,7 +120,7 @@ class SelectiveSampler:
 
     # ---- asking ------------------------------------------------------------------------------------------------------
     def asks(self, m: Model, x: Rows) -> bool:
-        """Decide about a row, and count it; whoever calls this lets the learner learn."""
+        """Decide about a row, and count it; the caller lets the learner learn."""
         return self._counted(*self._margin(m, x)[1:])
 
     def _counted(self, s: float, v: float) -> bool:
@@ -187,12 +186,12 @@ class SelectiveSampler:
 
     @classmethod
     def load(cls, path: Any) -> Self:
-        """Read a sampler from a file; it goes on as if it had never stopped."""
+        """Read a sampler from a file; it continues as if it had never stopped."""
         learner = load(path)
-        said = learner.extras.pop("sampler", None)
-        if said is None:
+        saved = learner.extras.pop("sampler", None)
+        if saved is None:
             raise TypeError(f"{path} holds a {type(learner).__name__} without a sampler: use nr.load")
-        sampler = cls(learner, **{k: said[k] for k in OPTIONS})
-        sampler.__dict__.update({k: said[k] for k in COUNTS})
-        sampler._rng.bit_generator.state = said["draws"]
+        sampler = cls(learner, **{k: saved[k] for k in OPTIONS})
+        sampler.__dict__.update({k: saved[k] for k in COUNTS})
+        sampler._rng.bit_generator.state = saved["draws"]
         return sampler

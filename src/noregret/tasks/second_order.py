@@ -13,9 +13,8 @@ from ..algorithm.rounds import SEEN
 from ..engine import compiling
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import stacked
+from ..inputs.features import is_dicts, stacked
 from ..learners.drivers import drivers
-from ..learners.learner import is_dicts
 from ..learners.model import Model
 from ..spaces.covariance import Full, margin
 from .classification import Classifier
@@ -126,9 +125,9 @@ class SecondOrder(Classifier):
         assert m.labels is not None
         at = self._margins(m, X)
         picked = self.task.codes(m, at.f)
-        said = m.labels.array()[picked].astype(object)
-        said[self._right(m, at, picked) < limit] = reject_label
-        return said
+        predicted = m.labels.array()[picked].astype(object)
+        predicted[self._right(m, at, picked) < limit] = reject_label
+        return predicted
 
     def predict_one(self, x: Any, reject: float | None = None, reject_label: Any = None) -> Any:
         """Return the label of one example, or `reject_label` where the learner is less sure than `reject` (see `predict`)."""
@@ -193,7 +192,7 @@ class SecondOrder(Classifier):
         return found
 
     def _measure(self, m: Model, rows: Rows, of: Any) -> np.ndarray:
-        """Return a number of each row and class, by a compiled loop of its own."""
+        """Return a number for each row and class, by a separate compiled loop."""
         job = m.job(name=f"{type(self).name}_{of.__name__}", step=of, score=of, share=None, labelled=True)
         loop = drivers(job, rows.layout, False)
         args = list(m.args)

@@ -34,5 +34,5 @@ def answer(source: Any, model: Trainable, *, reject: float | None = None, **opti
         raise ValueError(f"reject needs a learner that knows how sure it is, such as arow; this is a {learner.name}")
     for batch in opened.chunks(front=front, learn=False):
         f = learner.score_rows(batch.data)
-        said = m.task.answers(m, f) if reject is None else learner.sure(batch.data, reject)
-        yield Answers(batch.ids, said, m.task.margins(m, f), batch.y)
+        predicted = m.task.answers(m, f) if reject is None else learner.sure(batch.data, reject)
+        yield Answers(batch.ids, predicted, m.task.margins(m, f), batch.y)

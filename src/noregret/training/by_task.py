@@ -13,7 +13,7 @@ from ..registry import learner as by_name
 from ..streams.stream import Stream
 
 MARKS = {-1, 0, 1}  # labels that tell which rows are normal
-DOUBTFUL = 10  # so many may be amounts all the same
+DOUBTFUL = 10  # this many distinct whole numbers may still be amounts
 FEW = 50  # different whole numbers in the first rows that are still taken for classes
 
 
@@ -23,7 +23,7 @@ class ByTask(NamedTuple):
     suited: Callable[[Any, str], Any]  # labels of a stream, for the learner of this name
     missed: Callable[[Any, np.ndarray], float] | None  # how far answers are from labels, summed; None where they are not compared
     classes: bool = False  # whether answers are labels, of which the wrong ones are mistakes
-    start: str = ""  # the learner for whoever names none; without one the task is never guessed
+    start: str = ""  # the default learner; without one the task is never guessed
 
 
 # ---- labels --------------------------------------------------------------------------------------------------------------
@@ -60,15 +60,15 @@ def present(y: Any) -> None:
 
 
 # ---- errors --------------------------------------------------------------------------------------------------------------
-def count_mistakes(y: Any, said: np.ndarray) -> float:
-    """Return how many answers differ from the labels; no answer is no mistake."""
+def count_mistakes(y: Any, predicted: np.ndarray) -> float:
+    """Return how many answers differ from the labels; no answer is not a mistake."""
     truth = y.array() if isinstance(y, Coded) else y
-    return sum(b is not None and a != b for a, b in zip(truth.tolist(), said.tolist(), strict=True))
+    return sum(b is not None and a != b for a, b in zip(truth.tolist(), predicted.tolist(), strict=True))
 
 
-def sum_distances(y: Any, said: np.ndarray) -> float:
+def sum_distances(y: Any, predicted: np.ndarray) -> float:
     """Return the sum of the sizes of the errors."""
-    return float(abs(y - said).sum())
+    return float(abs(y - predicted).sum())
 
 
 BY_TASK = {
@@ -108,7 +108,7 @@ def task_of(opened: Stream) -> tuple[str, list[str]]:
 
 
 def first_learner(opened: Stream) -> tuple[Learner, list[str]]:
-    """Return the learner for whoever names none, and what to tell about it."""
+    """Return the default learner, and a note about it."""
     task, notes = task_of(opened)
     name = BY_TASK[task].start
     return by_name(name), [f"No learner was named: {name} was taken, which has nothing to set.", *notes]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ..files import drafts
 from ..files.model_file import load
 from ..inputs.batch import Batch
+from ..learners.learner import has_bias
 from ..spelling import made
 from ..streams.stream import Stream, counting, stream
 from ..transforms.pipeline import Pipeline
@@ -44,9 +45,9 @@ def train(
     watch: Watch | None = None,
     **options: Any,
 ) -> Trained:
-    """Learn from a stream, `epochs` times; save the model, also every so many examples or seconds and when `stop` says so.
+    """Learn from a stream, `epochs` times; save the model at the end, at intervals of examples or seconds, and when `stop` says so.
 
-    With `resume` the model in the file `save` goes on where it stopped, bit for bit as if it had not. Without one there it begins;
+    With `resume` the model in the file `save` resumes where it stopped, bit for bit as if it had not. Without one there it begins;
     no `model` is Auto for labels, NAGRegressor for numbers. The other options are those of `stream`.
 
     >>> import noregret as nr
@@ -131,7 +132,7 @@ class Job:
                     self.save()
                     saved_at, saved_when = self._seen(), monotonic()
             else:
-                if self.opened.reader.endless:  # nothing came for a while: a later run goes on from here
+                if self.opened.reader.endless:  # nothing came for a while: a later run resumes here
                     break
             self.at.update(epoch=self.at["epoch"] + 1, position=None, epoch_examples=0)
         if self._seen() == 0:
@@ -151,7 +152,7 @@ class Job:
         if batch.data.n == 0:
             return
         learner = self.learner
-        bias = bool(getattr(learner, "fit_intercept", False))
+        bias = has_bias(learner)
         features = None if learner.started else self.opened.features(batch.data, bias)
         learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features)
 

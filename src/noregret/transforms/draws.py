@@ -31,7 +31,7 @@ class Grids(NamedTuple):
     """Widths and shifts of random grids, for widths of mean 2."""
 
 
-# ---- kernels with a part -----------------------------------------------------------------------------------------------
+# ---- compiled code that a kernel or another kind decides ---------------------------------------------------------------
 @cache
 def _built(fn: Any, kind: Any, interpreting: bool) -> Any:
     args = list(inspect.signature(fn).parameters)[1:]
@@ -41,10 +41,10 @@ def _built(fn: Any, kind: Any, interpreting: bool) -> Any:
     return compiling.build(f"{fn.__name__}_{kind.__name__.lower()}", text, {"fn": fn, "Kind": kind})["run"]
 
 
-def kernel_of(fn: Any, part: Any) -> Any:
-    """Return fn(part, ...) compiled, or interpreted with the arithmetic of C; only the numbers in the part are passed."""
-    kind: Any = type(part)
-    return partial(_built(fn, kind, compiling.interpreting()), *map(float, part))
+def compiled_for(fn: Any, given: Any) -> Any:
+    """Return fn(given, ...) compiled for the kind of `given`, of which only the numbers are passed."""
+    kind: Any = type(given)
+    return partial(_built(fn, kind, compiling.interpreting()), *map(float, given))
 
 
 # ---- numbers -----------------------------------------------------------------------------------------------------------
@@ -168,6 +168,6 @@ class Draws:
             wider = np.empty((max(count, min(2 * len(self.kept), 2 * count)), self.size))
             wider[: self.count] = self.kept[: self.count]
             self.kept = wider
-        kernel_of(fill_rows, self.kind)(self.seed, new, self.kept[self.count : count])
+        compiled_for(fill_rows, self.kind)(self.seed, new, self.kept[self.count : count])
         self.place[new] = np.arange(self.count, count)
         self.count = count

@@ -1,4 +1,4 @@
-"""The kernel that makes rows of features from columns of cells, row after row, so that the split into batches cannot show.
+"""Compiled code that makes rows of features from columns of cells, row after row, so that the split into batches cannot show.
 
 Each cell gives pieces, a name and a value: a number `age`, a category `country=DE`, words `body:free` and `body:free money`,
 character grams `body~fre`. Crosses are products of pieces, `country=DE&age`. A missing number gives `age?`; a missing category
@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.compiling import compiled
 from ..engine.words import strict
-from .names import Store, find, kernel, wider
+from .names import Store, find, wider
 
 NUMBER, CATEGORY, TEXT = 0, 1, 2
-DONE, NAMES, ENTRIES, BYTES, PIECES, MEETING = 0, 1, 2, 3, 4, 5  # why the kernel stopped: what is full
+DONE, NAMES, ENTRIES, BYTES, PIECES, MEETING = 0, 1, 2, 3, 4, 5  # why `encode` stopped: what is full
 NUMBERS_ROW, TEXTS_ROW, ROLE, SINCE, NAME, NAME_END, FIRST, LAST, KNOWN, KNOWN_MARK = range(10)  # of a column, see Job
 START, END, TAG, WORD, WORD_END = range(5)  # of a piece; words are in the same array, counted apart
 ROW, FILLED, USED, KEPT, WORDS = range(5)  # counters
@@ -281,7 +282,7 @@ def keep(job, lo, v, tag):
 
 
 def begin(job, j, more):
-    """Write the name of a column; return whether there is room for it and so many bytes more."""
+    """Write the name of a column; return whether there is room for it and `more` bytes."""
     lo, hi = job.columns[j, NAME], job.columns[j, NAME_END]
     if job.at[USED] + hi - lo + more > job.bytes.shape[0]:
         return False
@@ -360,7 +361,7 @@ def more_room(job: Job, full: int) -> Job:
 
 def run(store: Store, job: Job, learn: bool, bits: int, limit: int) -> tuple[Store, Job]:
     """Encode all rows; return the names and the job done."""
-    step = kernel(encode)
+    step = compiled(encode)
     while (full := step(store, job, int(learn), bits, limit)) != DONE:
         if full == NAMES:
             store = wider(store)

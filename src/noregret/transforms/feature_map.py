@@ -29,7 +29,7 @@ class Approximation(NamedTuple):
 
 
 class FeatureMap(Map):
-    """A step whose rows are features of its own, `outputs` of them, whatever came in."""
+    """A step whose rows have `outputs` new features, whatever the input."""
 
     kernel: Any
     cite: str  # key in refs.bib
@@ -84,7 +84,7 @@ class FeatureMap(Map):
 
 
 class Entries(NamedTuple):
-    """Rows as kernels take them, of either layout: those of row i are at starts[i] to starts[i + 1]."""
+    """Rows as compiled code takes them, in either layout: row i is at starts[i] to starts[i + 1]."""
 
     starts: np.ndarray
     indices: np.ndarray
@@ -93,7 +93,7 @@ class Entries(NamedTuple):
 
 
 def entries(rows: Rows) -> Entries:
-    """Return the entries of rows, always of the same types: one kernel then serves all rows."""
+    """Return the entries of rows, always of the same types, so one compiled function serves all rows."""
     if rows.layout == "dense":
         data = rows.arrays[0].reshape(-1).astype(np.float64, copy=False)
         return Entries(np.arange(rows.n + 1) * rows.width, np.arange(rows.width), data, True)
@@ -144,7 +144,7 @@ def whole(name: str, v: Any, low: int, high: int = 1 << 62) -> Any:
 
 
 def kernel_among(kernel: Any, kinds: tuple[Any, ...], step: str) -> Any:
-    """Return a kernel that can be approximated so, its numbers checked."""
+    """Return the kernel, its kind and its numbers checked."""
     names = ", ".join(k.__name__ for k in kinds)
     if not isinstance(kernel, kinds):
         raise ValueError(f"{step} takes one of the kernels {names}, such as {kinds[0].__name__}(), got {kernel!r}")

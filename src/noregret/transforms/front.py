@@ -14,7 +14,7 @@ from ..inputs.features import Columns, Features, Hashed, Numbers
 from ..inputs.labels import Coded
 from ..parts import kinds
 from .maps import MAPS
-from .pull import domains, pulled
+from .side_columns import domains, targets_and_sides
 from .step import Map
 from .table import Mark, Table
 
@@ -62,7 +62,7 @@ class Front:
     def filled(self, batch: Batch, learn: bool) -> Batch:
         """Return a batch of a record batch with targets and side columns from its columns, where it brings none itself."""
         assert self.table is not None
-        y, columns = pulled(self.table, batch.data, learn and batch.y is None)
+        y, columns = targets_and_sides(self.table, batch.data, learn and batch.y is None)
         y = y if batch.y is None else batch.y
         if learn and y is not None and count(y) != batch.n:
             raise ValueError(f"expected a target for each of {batch.n} rows, got {count(y)}")
@@ -213,19 +213,19 @@ class Front:
 
     @classmethod
     def restored(cls, meta: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> Front:
-        """Return the front that was saved; it goes on bit for bit."""
+        """Return the front that was saved; it continues bit for bit."""
 
         def under(start: str) -> dict[str, np.ndarray]:
             return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
 
         table = None if meta["table"] is None else Table.restored(meta["table"], under("table."))
         maps = []
-        for i, said in enumerate(meta["maps"]):
-            if said["kind"] not in MAPS:
+        for i, own in enumerate(meta["maps"]):
+            if own["kind"] not in MAPS:
                 raise ValueError(
-                    f"expected one of the maps {', '.join(MAPS)}, found {said['kind']!r}: import the module that registers it"
+                    f"expected one of the maps {', '.join(MAPS)}, found {own['kind']!r}: import the module that registers it"
                 )
-            m = MAPS[said["kind"]](**{k: decode(v, kinds()) for k, v in said["settings"].items()})
+            m = MAPS[own["kind"]](**{k: decode(v, kinds()) for k, v in own["settings"].items()})
             m.restore(under(f"maps.{i}."))
             maps.append(m)
         front = cls(table, maps)

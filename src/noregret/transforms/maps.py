@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ..algorithm.basis import snake
+from ..algorithm.kernel_options import snake
 from .nystroem import Nystroem
 from .random_features import RandomBinning, RandomFourier
 from .scale import Normalize, Scale

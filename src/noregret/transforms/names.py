@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine import compiling
+from ..engine.compiling import compiled
 from ..engine.words import rare
 from ..inputs.hashing import hash_all, murmur
-
-
-@cache
-def _kernel(fn: Any, interpreting: bool) -> Any:
-    return compiling.compiled(fn)
-
-
-def kernel(fn: Any) -> Any:
-    """Return a function compiled, or interpreted with the arithmetic of C."""
-    return _kernel(fn, compiling.interpreting())
 
 
 class Store(NamedTuple):
@@ -116,15 +105,15 @@ def wider(store: Store) -> Store:
     for new, old in ((pool, store.pool), (ends, store.ends), (hashes, store.hashes)):
         new[: len(old)] = old
     slots = np.empty(2 * n, np.int32)
-    kernel(rebuild)(hashes, count(store), slots)
+    compiled(rebuild)(hashes, count(store), slots)
     return Store(pool, ends, hashes, slots, store.size)
 
 
 def cut(store: Store, names: int) -> None:
-    """Forget the names after the first so many."""
+    """Forget all but the first `names` names."""
     if count(store) > names:
         store.size[0] = names
-        kernel(rebuild)(store.hashes, names, store.slots)
+        compiled(rebuild)(store.hashes, names, store.slots)
 
 
 def texts(store: Store, a: int = 0) -> list[str]:
@@ -154,9 +143,9 @@ def restored(pool: np.ndarray, ends: np.ndarray) -> Store:
     store = empty(room, size)
     store.pool[: len(pool)] = pool
     store.ends[: n + 1] = ends
-    kernel(hash_all)(store.pool, store.ends, n, store.hashes)
+    compiled(hash_all)(store.pool, store.ends, n, store.hashes)
     store.size[0] = n
-    kernel(rebuild)(store.hashes, n, store.slots)
+    compiled(rebuild)(store.hashes, n, store.slots)
     return store
 
 

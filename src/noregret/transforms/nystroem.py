@@ -12,7 +12,7 @@ from ..engine.words import strict
 from ..inputs import checking
 from ..inputs.checking import Rows
 from ..parts.kernels import RBF, Cauchy, Laplacian, Linear, Polynomial
-from .draws import kernel_of
+from .draws import compiled_for
 from .feature_map import FeatureMap, entries, kernel_among, whole
 from .orthogonal import eigen
 from .random_features import GAUSS
@@ -139,7 +139,7 @@ class Nystroem(FeatureMap):
     With landmarks b_1 ... b_n, their kernel matrix K = L L' and k_x = (k(b_1, x), ..., k(b_n, x)), z(x) = L^-1 k_x, followed by
     zeros up to B features. A row whose distance from the span of the landmarks, delta^2 = k(x, x) - |z(x)|^2, is more than `tol`
     k(x, x) becomes a landmark before it is answered, until there are B: with the small default the first B different rows, with a
-    large one rows that are new. It appends (z(x), delta) to L; earlier features stay what they were, so a learner goes on.
+    large one rows that are new. It appends (z(x), delta) to L; earlier features stay the same, so a learner can continue.
 
     With `rank` the features are instead the `rank` leading ones of the eigenvectors K = Q S Q', z(x) = S^-1/2 Q' k_x. These need
     all landmarks: rows are zeros until B of them are found.
@@ -202,7 +202,7 @@ class Nystroem(FeatureMap):
             known = self._wide(rows.width)
         out = np.empty((rows.n, self.outputs))
         found, spare = entries(rows), (np.empty(self.B), np.empty(self.B))
-        run, at = kernel_of(nystroem, self.kernel), 0
+        run, at = compiled_for(nystroem, self.kernel), 0
         while (at := run(*found, *known, self._turned(), float(self.tol), int(learn), at, *spare, out)) != DONE:
             if at < DONE:
                 raise ValueError(f"the kernel of row {-2 - at} overflows; rescale the columns, or give another kernel")
@@ -213,7 +213,7 @@ class Nystroem(FeatureMap):
         return Rows("dense", (out,), rows.n, self.outputs)
 
     def _wide(self, width: int) -> Landmarks:
-        """Return the landmarks with a place for so many coordinates."""
+        """Return the landmarks with a place for each of `width` coordinates."""
         known = self._landmarks
         if width <= len(known.place):
             return known
@@ -278,7 +278,7 @@ class Nystroem(FeatureMap):
         return state if self._turn is None else {**state, "turn": self._turn}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on from what was learned."""
+        """Restore what was learned."""
         indptr, indices, data, alone, factor = (state[k] for k in ("indptr", "indices", "data", "alone", "factor"))
         n, turn = len(indptr) - 1, state.get("turn")
         sound = 0 <= n <= self.B and indptr.ndim == indices.ndim == data.ndim == 1 and len(indices) == len(data)

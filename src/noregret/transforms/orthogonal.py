@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .names import kernel
+from ..engine.compiling import compiled
 
 SWEEPS = 60  # the limit; ten suffice
 TOLERANCE = 1e-15  # of the cosine of two rows
@@ -67,14 +67,14 @@ def rotate_rows(G, Q):
 def orthonormal(V: np.ndarray) -> np.ndarray:
     """Return the columns of V made orthonormal from left to right."""
     rows = np.ascontiguousarray(V.T)
-    kernel(orthonormalise)(rows)
+    compiled(orthonormalise)(rows)
     return rows.T
 
 
 def eigen(L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the eigenvalues of L L', largest first, and the eigenvectors as columns."""
     G, Q = np.array(L, np.float64, order="C"), np.eye(len(L))
-    kernel(rotate_rows)(G, Q)
+    compiled(rotate_rows)(G, Q)
     values = np.square(G).sum(1)
     order = np.argsort(-values, kind="stable")
     return values[order], Q[order].T

@@ -15,32 +15,33 @@ from ..files.model_file import Saved
 from ..inputs import checking
 from ..inputs.batch import Batch
 from ..inputs.checking import Rows
+from ..inputs.features import is_dicts
 from ..inputs.labels import Coded
 from ..learners.base import not_learned
-from ..learners.learner import Learner, Progress
+from ..learners.learner import Learner, Progress, has_bias
 from ..learners.learner_file import as_value, restored
 from ..learners.merging import aligned, joined
 from ..tasks.classes import widest
 from ..tasks.classification import Classifier
-from .cells import is_frame, record_of
 from .feature_map import Approximation, FeatureMap
 from .front import Front
 from .maps import MAPS
-from .pull import pulled
-from .roles import Category, Cross, Hash, Ignore, Number, Part, Text
 from .scale import Normalize
+from .side_columns import targets_and_sides
 from .step import Map
 from .table import Table, plain
+from .table_cells import is_frame, record_of
+from .table_settings import Category, Cross, Hash, Ignore, Number, TableSetting, Text
 
 __all__ = ["Category", "Cross", "Hash", "Ignore", "Number", "Pipeline", "Text", "pipeline"]
 
 
 def pipeline(*steps: Any) -> Pipeline:
-    """Return a pipeline: a Table or parts of one (Text, Category, Cross, Hash, ...), maps of rows, and last a learner.
+    """Return a pipeline: a Table or settings of one (Text, Category, Cross, Hash, ...), maps of rows, and last a learner.
 
     Maps are Scale, Normalize, those to the features of a kernel (RandomFourier, RandomBinning, Nystroem), and registered ones.
 
-    Parts are folded into one Table. The result is a learner: it learns, answers, saves and merges as one.
+    Settings are merged into one Table. The result is a learner: it learns, answers, saves and merges as one.
 
     >>> import noregret as nr
     >>> m = nr.pipeline(nr.Text("body"), nr.Category("country"), nr.Scale(), nr.PA1(C=0.1))
@@ -50,14 +51,14 @@ def pipeline(*steps: Any) -> Pipeline:
     >>> m.predict_one({"body": "free lunch money"})
     'spam'
     """
-    parts = [s for s in steps if isinstance(s, Part)]
-    if not parts:
+    given = [s for s in steps if isinstance(s, TableSetting)]
+    if not given:
         return Pipeline(list(steps))
     tables = [s for s in steps if isinstance(s, Table)]
     settings = tables[0].get_params() if tables else {}
-    for part in parts:
-        part.into(settings)
-    rest = [s for s in steps if not isinstance(s, (Part, Table))]
+    for step in given:
+        step.into(settings)
+    rest = [s for s in steps if not isinstance(s, (TableSetting, Table))]
     return Pipeline([Table(**settings), *tables[1:], *rest])
 
 
@@ -89,7 +90,7 @@ class Pipeline(Saved):
 
     @classmethod
     def of(cls, front: Front, learner: Learner) -> Self:
-        """Return a pipeline that goes on with a front and a learner as they are."""
+        """Return a pipeline of a front and a learner as they are."""
         m = learner.held
         if m is not None and front.outputs is not None:
             if front.outputs != m.features.width:
@@ -192,7 +193,7 @@ class Pipeline(Saved):
         learner: Any = self.learner
         began = learner.started
         try:
-            features = self.front.features(bool(getattr(learner, "fit_intercept", False)))
+            features = self.front.features(has_bias(learner))
             if classes is not None:
                 m = learner.model if began else learner.new_model(rows, features, classes)
                 learner._check_classes(m, classes)
@@ -262,7 +263,7 @@ class Pipeline(Saved):
         learner: Any = self.learner
         m = learner.held
         if m is None:
-            m = learner.new_model(rows, self.front.features(bool(getattr(learner, "fit_intercept", False))))
+            m = learner.new_model(rows, self.front.features(has_bias(learner)))
         m.features.check(rows, type(learner).__name__)
         return learner.task.answer(m, m.score(learner.place(m, rows, grow=False))[0])
 
@@ -301,7 +302,7 @@ class Pipeline(Saved):
             raise ValueError("score needs y: the table names no target")
         if isinstance(data, list):
             return np.array(self._from_dicts(data, None, None)[0])
-        y, _ = pulled(table, data, True)
+        y, _ = targets_and_sides(table, data, True)
         return np.array(y.values, object)[y.codes] if isinstance(y, Coded) else y
 
     def approximation_error(self, X: Any, pairs: int = 1000, delta: float = 0.05, seed: int = 0) -> Approximation:
@@ -332,7 +333,7 @@ class Pipeline(Saved):
         return self
 
     def joined(self, parts: Sequence[Pipeline], length: float | str = 1.0) -> Pipeline:
-        """Return what copies of this pipeline, each of which has learned on, come to together; none of them changes.
+        """Return copies of this pipeline, each of which has learned more, joined into one; none of them changes.
 
         `length` is that of the learner's `joined`. Statistics and names are those of all rows, each counted once.
         """
@@ -448,11 +449,6 @@ def member(model: Pipeline, what: str) -> Any:
     if [type(s) for s in model.steps[:-1]] != [Normalize]:
         raise TypeError(f"{what} cannot be saved: expected a learner, or a pipeline of Normalize() and a learner, got {model!r}")
     return as_value(model.learner, what, unit=True)
-
-
-def is_dicts(X: Any) -> bool:
-    """Return whether a batch is a sequence of examples as dicts."""
-    return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Mapping)
 
 
 def numbered(steps: Any) -> list[tuple[Any, int]]:

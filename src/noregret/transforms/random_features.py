@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.compiling import compiled
 from ..engine.elementary import FAR, far_sine_cosine, sine_cosine
 from ..engine.words import rare, strict
 from ..inputs.checking import Rows
 from ..parts.kernels import RBF, Cauchy, Laplacian
-from .draws import Draws, Grids, fill, kernel_of, phases
+from .draws import Draws, Grids, compiled_for, fill, phases
 from .feature_map import FeatureMap, diameter, entries, hoeffding, kernel_among, whole
-from .names import kernel as plain_kernel
 from .orthogonal import orthonormal
 
 FORMS = ("paired", "phase")
@@ -164,7 +164,7 @@ class RandomFourier(FeatureMap):
         out = np.empty((rows.n, self.outputs))
         spare = np.empty((4, D)), np.empty(4, np.int64), np.empty(4), np.empty(D), np.empty(D)
         amplitude = math.sqrt((1.0 if self.form == "paired" else 2.0) / D)
-        run = kernel_of(fourier, self._draws.kind)
+        run = compiled_for(fourier, self._draws.kind)
         bad = run(self._draws.seed, *found, place, W, self._phases(), self._scale, amplitude, *spare, out)
         if bad >= 0:
             raise ValueError(f"the features of row {bad} overflow; expected w.x below 1e308 in size. Rescale the columns.")
@@ -189,7 +189,7 @@ class RandomFourier(FeatureMap):
         if self._b is None:
             b = np.zeros(self.D)
             if self.form == "phase":
-                plain_kernel(phases)(self._draws.seed, b)
+                compiled(phases)(self._draws.seed, b)
             self._b = b
         return self._b
 
@@ -234,7 +234,7 @@ class RandomFourier(FeatureMap):
 
 
 def orthogonal(d: int, draws: Draws) -> np.ndarray:
-    """Return weights for a scale of 1, orthogonal in blocks of d, each as long as a normal vector of its own."""
+    """Return weights for a scale of 1, orthogonal in blocks of d, each as long as an independent normal vector."""
     _, normal = draws.ready(np.arange(2 * d), 2 * d, True)
     blocks = [orthonormal(normal[:d, a : a + d]) for a in range(0, draws.size, d)]
     lengths = np.sqrt(np.square(normal[d : 2 * d]).sum(0))
@@ -305,7 +305,7 @@ class RandomBinning(FeatureMap):
     For each grid and coordinate a width delta is drawn, for the Laplacian kernel exp(-|x - y|_1 / sigma) from delta exp(-delta /
     sigma) / sigma^2, and a shift u uniform in [0, delta). The bin of x is the vector of ceil((x_j - u_j) / delta_j); z has a
     1 / sqrt(P) in its column, P of them in all. Each grid has 2^bits / P columns, into which its bins are hashed; bins that meet
-    there count as one, which adds P / 2^bits to the kernel. gamma is 1 / sigma. The Gaussian kernel is no mixture of such grids.
+    there count as one, which adds P / 2^bits to the kernel. gamma is 1 / sigma. The Gaussian kernel is not a mixture of such grids.
 
     Rows are sparse, so learners cost O(P), however fine the grids are. Binning suits kernels that decide by near neighbours, where
     Fourier features need very many. The error of a pair is more than e with a probability of at most 2 exp(-2 P e^2).
@@ -348,7 +348,7 @@ class RandomBinning(FeatureMap):
         place, W = self._draws.ready(found.indices, rows.width, found.repeated)
         at = np.empty(rows.n * P, np.uint32)
         spare = np.empty(2 * P), np.empty(P, np.int64)
-        run = kernel_of(binned, Grids())
+        run = compiled_for(binned, Grids())
         bad = run(self._draws.seed, *found, place, W, 1.0 / float(self.kernel.gamma), self.outputs // P, *spare, at)
         if bad >= 0:
             raise ValueError(f"row {bad} falls into a bin beyond 2^53; rescale the columns, or give a smaller gamma")

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..engine.compiling import compiled
 from ..engine.words import strict
 from ..inputs.checking import Rows
-from .names import kernel
 from .step import Map
 
 COUNT, MEAN, SQUARES = range(3)  # rows of the statistics
@@ -130,10 +130,10 @@ class Scale(Map):
         stats = self._room(rows, learn)
         settings = (int(learn), int(center), float(self.floor))
         if rows.layout == "dense":
-            bad = kernel(scale_dense)(data, out, stats, *settings)
+            bad = compiled(scale_dense)(data, out, stats, *settings)
         else:
             some = np.empty(0, bool) if measured is None else measured
-            bad = kernel(scale_sparse)(rows.arrays[1], data, out, stats, some, *settings)
+            bad = compiled(scale_sparse)(rows.arrays[1], data, out, stats, some, *settings)
         if bad >= 0:
             row = bad // rows.width if rows.layout == "dense" else int(np.searchsorted(rows.arrays[0], bad, side="right")) - 1
             raise ValueError(
@@ -187,7 +187,7 @@ class Scale(Map):
         self._width = other._width if self._width is None else self._width
 
     def less(self, other: Scale, times: int, numbers: np.ndarray | None = None) -> None:
-        """Take the statistics of another out again, so many times: those that all who were merged began with."""
+        """Subtract, `times` times, the statistics that all merged maps began with."""
         a, b = self._beside(other, numbers)
         n = a[COUNT] - times * b[COUNT]
         left = np.maximum(n, 1.0)
@@ -214,7 +214,7 @@ class Scale(Map):
         return {"features": met, "stats": self._stats[:, met], "sizes": sizes}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on from what was learned."""
+        """Restore what was learned."""
         met, stats, (size, width) = state["features"], state["stats"], state["sizes"].tolist()
         sound = met.ndim == 1 and stats.shape == (3, len(met)) and 0 <= size <= 1 << 31 and (met >= 0).all() and (met < size).all()
         if not sound or not np.isfinite(stats).all() or (stats[[COUNT, SQUARES]] < 0.0).any():
@@ -244,5 +244,5 @@ class Normalize(Map):
         data = rows.arrays[-1]
         out = np.empty(data.shape)
         starts = np.ascontiguousarray(rows.stored(), np.int64)
-        kernel(normalize_rows)(starts, data.reshape(-1), out.reshape(-1), NORMS.index(self.norm))
+        compiled(normalize_rows)(starts, data.reshape(-1), out.reshape(-1), NORMS.index(self.norm))
         return rows._replace(arrays=(*rows.arrays[:-1], out))

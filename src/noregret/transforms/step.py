@@ -81,11 +81,11 @@ class Map(Step):
             raise ValueError(f"cannot merge maps with different settings: {self!r} and {other!r}")
 
     def less(self, other: Any, times: int, numbers: np.ndarray | None = None) -> None:
-        """Take out again, so many times, what all who were merged began with; a map that counts nothing has nothing to do."""
+        """Subtract, `times` times, what all merged maps began with; a map that counts nothing does nothing."""
 
     def state(self) -> dict[str, np.ndarray]:
         """Return what was learned, as arrays."""
         return {}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on from what was learned."""
+        """Restore what was learned."""

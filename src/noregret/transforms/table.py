@@ -8,18 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.compiling import compiled
 from ..inputs.checking import Rows
 from . import names as stores
-from .bags import Places, bags, placed
-from .cells import Column, columns_of, dict_columns, fields_of, is_open, stacked, unknown
+from .dicts_of_numbers import Places, bags, placed
 from .encode import CATEGORY, NUMBER, TEXT, Job, run
-from .jobs import LONG, Steady, Words, with_room
+from .encoder_input import LONG, Steady, Words, with_room
 from .step import Step
+from .table_cells import Column, columns_of, dict_columns, fields_of, is_open, stacked, unknown
 
 ROLES = ("numeric", "categorical", "text")
 APART = ("target", "weight", "id", "time", "task", "bundle", "user", "item")  # settings that name a column which is not a feature
 WORDY = 5  # a text column whose first value has more words than this is read as words, and as categories otherwise
-MANY, PIECE = 256, 32  # dicts with more different keys than this are encoded so many at a time
+MANY, PIECE = 256, 32  # dicts with more different keys than MANY are encoded PIECE at a time
 
 
 def listed(names: Any) -> tuple[str, ...]:
@@ -164,7 +165,7 @@ class Table(Step):
         return Rows("csr", (indptr, indices, values), len(data), self.width), np.concatenate([measured for _, measured in done])
 
     def _bagged(self, data: Sequence[Any], learn: bool) -> Rows | None:
-        """Encode dicts of numbers alone, by name; None for what needs the kernel."""
+        """Encode dicts of numbers alone, by name; None for what needs the encoder."""
         found = None if self._crosses or self.hash_bits is not None else bags(data, self._leave)
         if found is None:
             return None
@@ -193,7 +194,7 @@ class Table(Step):
         """Give the first n names numbers here; return them."""
         numbers = np.empty(n, np.int64)
         done = 0
-        while (done := stores.kernel(stores.join_all)(self._store, names, done, numbers)) < n:
+        while (done := compiled(stores.join_all)(self._store, names, done, numbers)) < n:
             self._store = stores.wider(self._store)
         return numbers
 
@@ -262,7 +263,7 @@ class Table(Step):
         return roles, {c.name: row for row, _, c in joining}
 
     def _job(self, columns: list[Column], roles: dict[str, int], since: dict[str, int], n: int) -> Job:
-        """Return what the kernel is to do, and room to begin with."""
+        """Return the input of the encoder, with room to begin with."""
         if columns:  # those that are not here give nothing
             here = {c.name for c in columns}
             roles = {name: role for name, role in roles.items() if name in here}
@@ -302,7 +303,7 @@ class Table(Step):
 
     @property
     def as_numbers(self) -> list[str]:
-        """Columns known as numbers: what is no number there is a bad row."""
+        """Columns known as numbers: anything else there is a bad row."""
         return [name for name, role in {**self._columns, **self._roles}.items() if role == NUMBER]
 
     @property

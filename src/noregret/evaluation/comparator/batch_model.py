@@ -71,7 +71,7 @@ def batch(
     watch: Watch | None = None,
     **options: Any,
 ) -> Solution:
-    """Return the linear model with the least loss and penalty on a whole stream: what an online learner may be held against.
+    """Return the linear model with the least loss and penalty on a whole stream: a reference for an online learner.
 
     It minimises sum_t c_t loss(w.x_t + b, y_t) + l2/2 |w|^2 + l1 |w|_1: a sum and not a mean, with the weights c_t of the rows (1
     unless the source has some), and without a penalty on the intercept b. With a `radius` in place of penalties it is the sum of
@@ -90,7 +90,7 @@ def batch(
         SVR(kernel="linear", C, epsilon)    loss="epsilon_insensitive", l2=1 / C
 
     `source`, `y` and the other options are those of `stream`; `limit` is a number of rows. Rows that fit in `kept` bytes are read
-    once; of others a sample is kept, and `max_passes` is how often they may be read. `watch(passes, upper, lower)` is told after
+    once; of others a sample is kept, and `max_passes` is how often they may be read. `watch(passes, upper, lower)` is called after
     each pass. The search ends when objective - lower is within `tolerance` of the objective.
 
     Pitfalls: with scale=True features are as they come, by statistics so far, in every pass. Losses with a kink ("hinge",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ...engine import compiling
+from ...engine.compiling import compiled, interpreting
 
 
 def add_slopes(g: np.ndarray, X: Any, slopes: np.ndarray) -> None:
@@ -23,8 +22,8 @@ def add_slopes(g: np.ndarray, X: Any, slopes: np.ndarray) -> None:
 def add_curvature(H: np.ndarray, X: Any, curve: np.ndarray, bias: bool, block: int = 4096) -> None:
     """Do H += X' diag(curve) X, for the rows that have any."""
     d = X.shape[1]
-    if not isinstance(X, np.ndarray) and 3 * X.nnz < X.shape[0] * d and not compiling.interpreting():
-        _products()(H, X.indptr, X.indices, X.data, curve)
+    if not isinstance(X, np.ndarray) and 3 * X.nnz < X.shape[0] * d and not interpreting():
+        compiled(add_products)(H, X.indptr, X.indices, X.data, curve)
         if bias:
             _add_border(H, X.T @ curve, float(curve.sum()))
         return
@@ -49,11 +48,6 @@ def _add_border(H: np.ndarray, column: np.ndarray, corner: float) -> None:
     H[: len(column), -1] += column
     H[-1, : len(column)] += column
     H[-1, -1] += corner
-
-
-@cache
-def _products() -> Any:
-    return compiling.compiled(add_products)
 
 
 def add_products(H: Any, indptr: Any, indices: Any, data: Any, curve: Any) -> None:

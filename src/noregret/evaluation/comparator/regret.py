@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...algorithm.bounds import SIMPLEX, Comparison, Running, scores
-from ...learners.learner import Learner
+from ...learners.learner import Learner, has_bias
 from ...parts.losses import CLASSIFICATION, REGRESSION
 from ...parts.projections import L1Ball, L2Ball
 from ..kinds import kind_of
@@ -25,7 +25,7 @@ SCORE = 20.0  # scores (over the size of y) that the default ball reaches on a t
 
 
 class Want(NamedTuple):
-    """With what a learner is compared."""
+    """What a learner is compared with."""
 
     loss: str
     epsilon: float = 0.0
@@ -76,8 +76,8 @@ def default_radius(reach: float, y_rms: float = 1.0) -> float:
 
 
 def want_of(learner: Learner, norm: str = "l2") -> Want:
-    """Return with what a learner is compared: the ball of this norm."""
-    bias = bool(getattr(learner, "fit_intercept", False))
+    """Return what a learner is compared with: the ball of this norm."""
+    bias = has_bias(learner)
     return Want(*loss_of(learner), radius_of(learner, norm), bias, float(getattr(learner, "p", 2.0)), norm)
 
 
@@ -94,9 +94,9 @@ def hindsight(
     watch: Watch | None = None,
     kept: int = KEPT,
 ) -> dict[Want, Hindsight]:
-    """Return the best fixed model of each kind wanted, with its loss and its figures after so many examples.
+    """Return the best fixed model of each kind wanted, with its loss and its figures at the points of the curve.
 
-    All of them share each pass over the stream; a `sample` filled by whoever has read it already saves the first, and all of them
+    All of them share each pass over the stream; a `sample` that the caller has already filled saves the first, and all of them
     when every row is in it. Rows of weight 0 do not count. `starts` are models to begin from, as `Best.u` has them.
     """
     more = 1 if sample is None else 0

@@ -35,7 +35,7 @@ class Regularizer:
         """Add the part of Psi that is smooth to the sums over a pass."""
 
     def learn(self, upper: float) -> None:
-        """Take note that the best model costs no more than this."""
+        """Note that the best model costs no more than this."""
 
     def inside(self, u: np.ndarray) -> np.ndarray:
         """Return u, pulled back into the ball if it is outside."""
@@ -215,7 +215,7 @@ class Penalty(Regularizer):
         self.reach = self.offset = math.inf  # |w|_1 and |intercept| are no more than these at the best u
 
     def learn(self, upper: float) -> None:
-        """Take note that the best model costs no more than this: so it is not long."""
+        """Note that the best model costs no more than this, which bounds its length."""
         self.reach = upper / self.l1 if self.l1 > 0.0 else math.inf
         longest = min(self.reach, math.sqrt(2.0 * upper / self.l2) if self.l2 > 0.0 else math.inf)
         self.offset = self.intercepts(upper, longest) if len(self.free) else 0.0

@@ -17,9 +17,9 @@ KEPT = 2**26  # bytes of rows kept from the first pass
 
 
 class Sample:
-    """Rows kept from a pass, at most so many bytes: all of them, or each with the same chance; and what must be known of all.
+    """Rows kept from a pass, within a limit in bytes: all of them, or each with the same chance; and what must be known of all.
 
-    Whoever reads the stream anyway can `add` its chunks here, and save a pass.
+    A caller that reads the stream anyway can `add` its chunks here, and save a pass.
     """
 
     def __init__(self, kept: int = KEPT) -> None:

@@ -5,7 +5,7 @@ with dual variables a_t (the slopes of the loss, or of a smooth loss close to it
 bound, min L + Psi >= sum_t -loss_t*(a_t) - Psi*(-sum_t a_t x_t), so upper - lower is a gap that nobody needs to take on trust.
 
 How few passes: a bounded sample of the rows is kept from the first one (all of them, when they fit: then there is no other pass),
-the problem is solved on the sample, and passes over the stream go on from there. The step is the minimiser of a model plus Psi:
+the problem is solved on the sample, and passes over the stream continue from there. The step is the minimiser of a model plus Psi:
 with the true Hessian where there are few features; where there are many, the loss of the sample corrected to the gradient of the
 stream, minimised by L-BFGS. Several problems on one stream share its passes.
 """

@@ -26,7 +26,7 @@ class Ranking:
         self.dropped = 0  # low bits
         self.pending: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []
         self.waiting = 0
-        self.spoilt = False  # by a score that is no number
+        self.spoilt = False  # by a score that is not a number
 
     def add(self, f: np.ndarray, of_class: np.ndarray, c: np.ndarray | None) -> None:
         """Take more scores."""

@@ -7,7 +7,7 @@
 | `eddm` | Baena-Garcia et al. 2006 | errors, 0 or 1 | the distance between errors fell to 0.9 of its best |
 | `page_hinkley` | Page 1954 | any values | a sum of deviations from the mean left its extreme by the threshold |
 
-After a detection a detector begins anew. The split of the values into calls does not show. ADWIN examines every cut between two
+After a detection a detector starts over. The split of the values into calls does not show. ADWIN examines every cut between two
 buckets, as the paper says, and can keep the newer part of its window (`restart=False`, the paper's rule); the bound is for values
 in [0, 1], outside it is a heuristic. DDM, once it has seen no error at all for `warm_start` examples, takes the first error for
 a drift: that is its definition.
@@ -17,12 +17,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ...engine import compiling
+from ...engine.compiling import compiled
 from ...engine.words import strict
 
 DRIFT, WARNING = 1, 2  # marks
@@ -213,7 +212,7 @@ class Detector:
     """One detector. `add` takes values and says where drift was signalled; state is a few small arrays."""
 
     name: str
-    kernel: Callable[..., None]
+    watch: Callable[..., None]  # marks the drifts among values; compiled
     size: int  # of the state
     defaults: dict[str, Any]
     ranges: dict[str, tuple[float, float]]  # of parameters, the ends included
@@ -249,7 +248,7 @@ class Detector:
         self._refuse(values)
         marks = np.zeros(len(values), np.uint8)
         params = np.array([SIDES.get(v, v) if isinstance(v, str) else v for v in self.params.values()], np.float64)
-        run(type(self).kernel, compiling.interpreting())(values, marks, params, *self.state.values())
+        compiled(type(self).watch)(values, marks, params, *self.state.values())
         self.warnings = np.flatnonzero(marks == WARNING)
         return np.flatnonzero(marks == DRIFT)
 
@@ -266,21 +265,15 @@ class Detector:
         self.warnings = np.zeros(0, np.int64)
 
 
-@cache
-def run(kernel: Callable[..., None], interpreting: bool) -> Callable[..., None]:
-    """Return a kernel as it is run: compiled, unless everything is interpreted."""
-    return kernel if interpreting else compiling.compiled(kernel)
-
-
 class ADWIN(Detector):
     """Adaptive windowing.
 
     `delta` confidence, `clock` values between two checks, `max_buckets` of one size, `min_window` least length of a part,
-    `grace` values before the first check, `restart` begin anew after a detection (else drop the older part only), `side` which
+    `grace` values before the first check, `restart` start over after a detection (otherwise drop the older part only), `side` which
     changes of the mean count: both, up, down.
     """
 
-    name, kernel = "adwin", adwin
+    name, watch = "adwin", adwin
     defaults = {
         "delta": 0.002,
         "clock": 32,
@@ -311,9 +304,9 @@ class ADWIN(Detector):
 
 
 class DDM(Detector):
-    """Drift detection method: `warm_start` examples first; warn and signal so many deviations above the best."""
+    """Drift detection method: `warm_start` examples first; warn and signal at these numbers of deviations above the best."""
 
-    name, kernel, size, least, most = "ddm", ddm, 5, 0.0, 1.0
+    name, watch, size, least, most = "ddm", ddm, 5, 0.0, 1.0
     defaults = {"warm_start": 30, "warning": 2.0, "drift": 3.0}
     ranges = {"warm_start": (1, 1e9), "warning": (0, 1e9), "drift": (0, 1e9)}
 
@@ -321,7 +314,7 @@ class DDM(Detector):
 class EDDM(Detector):
     """Early drift detection method: `warm_start` errors first; warn and signal at these parts of the best distance."""
 
-    name, kernel, size, least, most = "eddm", eddm, 7, 0.0, 1.0
+    name, watch, size, least, most = "eddm", eddm, 7, 0.0, 1.0
     defaults = {"warm_start": 30, "warning": 0.95, "drift": 0.9}
     ranges = {"warm_start": (1, 1e9), "warning": (0, 1), "drift": (0, 1)}
 
@@ -343,7 +336,7 @@ class EDDM(Detector):
 class PageHinkley(Detector):
     """Page-Hinkley test: `delta` allowed deviation, `threshold` of the sum, `alpha` forgetting, `side` both, up or down."""
 
-    name, kernel, size = "page_hinkley", page_hinkley, 6
+    name, watch, size = "page_hinkley", page_hinkley, 6
     defaults = {"warm_start": 30, "delta": 0.005, "threshold": 50.0, "alpha": 0.9999, "side": "both"}
     ranges = {"warm_start": (1, 1e9), "delta": (0, 1e300), "threshold": (0, 1e300), "alpha": (0, 1)}
 

@@ -21,7 +21,7 @@ class Selection:
         self.orders: list[set[int]] = []  # chosen in each of several orders of the rows
 
     def mark(self, learner: Learner, examples: int) -> None:
-        """Look at the weights after so many examples."""
+        """Look at the weights after `examples` examples."""
         used = (weights_of(learner) != 0.0).any(0)
         since = np.full(len(used), -1)
         since[: len(self.since)] = self.since
@@ -35,7 +35,7 @@ class Selection:
     def result(self, learner: Learner, front: Any, unused: int = 0) -> dict[str, Any]:
         """Return how many features are in use, and the largest by name: their weights, since when, in how many orders.
 
-        Where there are several rows of weights the largest of them counts. The first `unused` columns are no features.
+        Where there are several rows of weights the largest of them counts. The first `unused` columns are not features.
         """
         W = weights_of(learner)
         row, size = np.abs(W).argmax(0), np.abs(W).max(0)

@@ -21,7 +21,7 @@ TABLE_CLASSES = 256  # with more the confusion table is not kept; its margins ar
 RANKED_CLASSES = 20  # with more there is no AUC
 
 
-class Told(NamedTuple):
+class RowCosts(NamedTuple):
     """What each row of a chunk cost."""
 
     wrong: np.ndarray  # 0 or 1
@@ -29,7 +29,7 @@ class Told(NamedTuple):
     cost: np.ndarray  # what drift detection watches: one of the two
 
 
-NOTHING = Told(np.zeros(0), np.zeros(0), np.zeros(0))
+NOTHING = RowCosts(np.zeros(0), np.zeros(0), np.zeros(0))
 
 
 class Figures(Protocol):
@@ -43,7 +43,7 @@ class Figures(Protocol):
     def mistakes(self) -> int | None:
         """Wrong answers; None where there are no labels to hold them against."""
 
-    def take(self, piece: Progress, c: np.ndarray | None) -> Told:
+    def take(self, piece: Progress, c: np.ndarray | None) -> RowCosts:
         """Take what a learner did with consecutive rows, and their weights; return what each row cost."""
 
     def now(self) -> dict[str, float | None]:
@@ -107,14 +107,14 @@ class Margins:
 
 
 def class_losses(
-    name: str, y: np.ndarray, f: np.ndarray, seen: np.ndarray | None = None, positive: int = 1, said: np.ndarray | None = None
+    name: str, y: np.ndarray, f: np.ndarray, seen: np.ndarray | None = None, positive: int = 1, predicted: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the loss of each row: y codes, f scores (n, 1) or (n, K); `zero_one` needs the answers `said`."""
+    """Return the loss of each row: y codes, f scores (n, 1) or (n, K); `zero_one` needs the answers `predicted`."""
     known(name, CLASS_LOSSES)
     if name == "zero_one":
-        if said is None:
-            raise ValueError("the loss zero_one needs the answers: pass said= as codes")
-        return (np.asarray(said) != y).astype(np.float64)
+        if predicted is None:
+            raise ValueError("the loss zero_one needs the answers: pass predicted= as codes")
+        return (np.asarray(predicted) != y).astype(np.float64)
     return Margins(y, f, seen, positive).loss(name)
 
 
@@ -179,11 +179,11 @@ class Recent:
 
     def now(self, *names: str) -> dict[str, float | None]:
         """Return the averages under these names, those of the window summed afresh."""
-        said: dict[str, float | None] = {}
+        predicted: dict[str, float | None] = {}
         for prefix, wanted, sums in (("window", self.window, self.ring.sum(axis=0)), ("faded", self.fading, self.faded)):
             if wanted:
-                said |= {f"{prefix}_{name}": ratio(v, sums[0]) for name, v in zip(names, sums[1:], strict=True)}
-        return said
+                predicted |= {f"{prefix}_{name}": ratio(v, sums[0]) for name, v in zip(names, sums[1:], strict=True)}
+        return predicted
 
 
 def ratio(a: float, b: float) -> float | None:
@@ -200,7 +200,7 @@ def average(values: np.ndarray) -> float | None:
 class ClassFigures:
     """The figures of a classifier. Codes number the classes by first appearance; more may appear at any time.
 
-    `loss` is the learner's own; `drawn` the one that curves follow, the same unless said. Losses of several classes are of the
+    `loss` is the learner's own; `drawn` the one that curves follow, the same unless predicted. Losses of several classes are of the
     margin to the best rival; log is the softmax.
     """
 
@@ -221,18 +221,17 @@ class ClassFigures:
         self.rankings: list[Ranking] | None = []  # by class
 
     def add(
-        self, y: np.ndarray, said: np.ndarray, f: np.ndarray, c: np.ndarray | None = None, seen: np.ndarray | None = None
-    ) -> Told:
+        self, y: np.ndarray, predicted: np.ndarray, f: np.ndarray, c: np.ndarray | None = None, seen: np.ndarray | None = None
+    ) -> RowCosts:
         """Take more rows: the truth, the answers, the scores from before each update, the weights; return what each cost."""
-        if not len(y) == len(said) == len(f) == (len(y) if c is None else len(c)):
-            raise ValueError(
-                f"y, said, f and c must be of one length, got {len(y)}, {len(said)}, {len(f)}, {c if c is None else len(c)}"
-            )
+        if not len(y) == len(predicted) == len(f) == (len(y) if c is None else len(c)):
+            lengths = f"{len(y)}, {len(predicted)}, {len(f)}, {c if c is None else len(c)}"
+            raise ValueError(f"y, predicted, f and c must be of one length, got {lengths}")
         if not len(y):
             return NOTHING
         margins = Margins(y, f, seen, self.positive)
         losses = {name: margins.loss(name) for name in self.sums}
-        wrong = (said != y).astype(np.float64)
+        wrong = (predicted != y).astype(np.float64)
         self.examples += len(y)
         self.mistakes += int(wrong.sum())
         self.weighted |= c is not None
@@ -241,31 +240,31 @@ class ClassFigures:
         for name, values in losses.items():
             self.sums[name] += total(values, c)
         self.recent.add(c, wrong, losses[self.drawn])
-        self._count(y, said, c)
+        self._count(y, predicted, c)
         self._rank(y, f, c, seen)
-        return Told(wrong, losses[self.loss], wrong)
+        return RowCosts(wrong, losses[self.loss], wrong)
 
-    def take(self, piece: Progress, c: np.ndarray | None) -> Told:
+    def take(self, piece: Progress, c: np.ndarray | None) -> RowCosts:
         """Take what a learner did with consecutive rows, and their weights; return what each row cost."""
         from ...tasks.classes import answered  # a report reads its figures' names without any learner
 
-        said, seen = answered(piece)
+        predicted, seen = answered(piece)
         self.positive = piece.positive
-        return self.add(piece.y, said, piece.f, c, seen)
+        return self.add(piece.y, predicted, piece.f, c, seen)
 
-    def _count(self, y: np.ndarray, said: np.ndarray, c: np.ndarray | None) -> None:
-        self._grow(int(max(y.max(), said.max())) + 1)
+    def _count(self, y: np.ndarray, predicted: np.ndarray, c: np.ndarray | None) -> None:
+        self._grow(int(max(y.max(), predicted.max())) + 1)
         K = len(self.truth)
         if self.table is not None:
-            cells = np.bincount(y * (K + 1) + said + 1, c, K * (K + 1)).reshape(K, K + 1)
+            cells = np.bincount(y * (K + 1) + predicted + 1, c, K * (K + 1)).reshape(K, K + 1)
             self.table += cells
             self.truth += cells.sum(axis=1)
             self.answers += cells.sum(axis=0)
             self.right += np.diagonal(cells, 1)
             return
-        hit = said == y
+        hit = predicted == y
         self.truth += np.bincount(y, c, K)
-        self.answers += np.bincount(said + 1, c, K + 1)
+        self.answers += np.bincount(predicted + 1, c, K + 1)
         self.right += np.bincount(y[hit], None if c is None else c[hit], K)
 
     def _grow(self, K: int) -> None:
@@ -452,7 +451,7 @@ class RealFigures:
         self.sums = dict.fromkeys(dict.fromkeys((*self.LOSSES, loss)), 0.0)
         self.recent = Recent(window, fading, 1)
 
-    def add(self, y: np.ndarray, f: np.ndarray, c: np.ndarray | None = None) -> Told:
+    def add(self, y: np.ndarray, f: np.ndarray, c: np.ndarray | None = None) -> RowCosts:
         """Take more rows: the targets, the answers from before each update, the weights; return what each cost."""
         f = np.asarray(f, np.float64).reshape(-1)
         if not len(y) == len(f) == (len(y) if c is None else len(c)):
@@ -469,9 +468,9 @@ class RealFigures:
         for name, values in losses.items():
             self.sums[name] += total(values, c)
         self.recent.add(c, losses[self.drawn])
-        return Told(losses["epsilon_insensitive"] > 0.0, losses[self.loss], losses[self.loss])
+        return RowCosts(losses["epsilon_insensitive"] > 0.0, losses[self.loss], losses[self.loss])
 
-    def take(self, piece: Progress, c: np.ndarray | None) -> Told:
+    def take(self, piece: Progress, c: np.ndarray | None) -> RowCosts:
         """Take what a learner did with consecutive rows, and their weights; return what each row cost."""
         return self.add(piece.y, piece.f[:, 0], c)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .figures import NOTHING, ClassFigures, Recent, Told, ratio, total
+from .figures import NOTHING, ClassFigures, Recent, RowCosts, ratio, total
 
 if TYPE_CHECKING:
     from ...learners.learner import Progress
@@ -40,7 +40,7 @@ class NoveltyFigures:
         """Answers that differ from the labels."""
         return self.answers.mistakes if self.labelled else None
 
-    def add(self, y: np.ndarray | None, f: np.ndarray, c: np.ndarray | None = None) -> Told:
+    def add(self, y: np.ndarray | None, f: np.ndarray, c: np.ndarray | None = None) -> RowCosts:
         """Take more rows: labels or None, the scores from before each update, the weights; return what each cost."""
         if not len(f):
             return NOTHING
@@ -55,9 +55,9 @@ class NoveltyFigures:
         self.outside += total(loss, c)
         self.outliers += total(far.astype(np.float64), c)
         self.recent.add(c, wrong, loss)
-        return Told(wrong, loss, loss)
+        return RowCosts(wrong, loss, loss)
 
-    def take(self, piece: Progress, c: np.ndarray | None) -> Told:
+    def take(self, piece: Progress, c: np.ndarray | None) -> RowCosts:
         """Take what a learner did with consecutive rows, and their weights; return what each row cost."""
         return self.add(piece.y, piece.f[:, 0], c)
 

@@ -68,8 +68,8 @@ def notebook(report: Report) -> str:
         f"<tr><td>{escape(row['label'])}</td>{''.join(f'<td>{escape(c.shown(row))}</td>' for c in found)}</tr>" for row in rows
     )
     table = f"<table><thead><tr><th>learner</th>{head}</tr></thead><tbody>{body}</tbody></table>"
-    told = "".join(f"<p>{escape(line)}</p>" for line in summary.verdict(report, rows))
-    return f"<div><p>{escape(summary.source(report.data))}</p>{table}{told}</div>"
+    note = "".join(f"<p>{escape(line)}</p>" for line in summary.verdict(report, rows))
+    return f"<div><p>{escape(summary.source(report.data))}</p>{table}{note}</div>"
 
 
 def asset(name: str) -> str:
@@ -129,10 +129,10 @@ def header(report: Report, chosen: Learner) -> str:
     regretted = f"regret {amount(chosen['regret']['average'], 2)} an example" if chosen["regret"] else ""
     verdict = ", ".join(part for part in (figure, regretted) if part)
     best = "" if report.form.alone else "First: " if report.winner is None else "Best: "
-    told = f'<p class="verdict">{best}<strong>{escape(chosen["label"])}</strong>, {escape(verdict)}.</p>' if verdict else ""
+    note = f'<p class="verdict">{best}<strong>{escape(chosen["label"])}</strong>, {escape(verdict)}.</p>' if verdict else ""
     count = "" if report.form.alone else f" {plural(len(report.learners), 'learner')}, each predicting before it learns."
     data = f'<p class="quiet">{escape(summary.source(report.data))}.{count}</p>'
-    return f"<header><h1>{escape(title(report))}</h1>\n{data}\n{told}</header>"
+    return f"<header><h1>{escape(title(report))}</h1>\n{data}\n{note}</header>"
 
 
 def figures(head: Sequence[str], rows: Iterable[tuple[str, Sequence[tuple[Any, str]]]], winner: str | None = None) -> str:
@@ -178,10 +178,10 @@ def switch(name: str, label: str) -> str:
     return f'<span class="switch" id="{name}" role="group" aria-label="{label}"></span>'
 
 
-def chart(name: str, heading: str = "", told: str = "") -> str:
+def chart(name: str, heading: str = "", note: str = "") -> str:
     """Return the place of a chart."""
     top = f"<h3>{escape(heading)}</h3>" if heading else ""
-    below = f'<p class="quiet small">{escape(told)}</p>' if told else ""
+    below = f'<p class="quiet small">{escape(note)}</p>' if note else ""
     return f'<div class="chart">{top}{below}<div id="{name}"></div></div>'
 
 
@@ -243,7 +243,7 @@ def regret_facts(found: dict[str, Any]) -> str:
         ("Bound", f"{amount(bound, 6)} for the {words(about)}{share}" if bound is not None else None),
         ("Along the curve", along),
     ]
-    return "".join(f"<dt>{term}</dt><dd>{escape(str(told))}</dd>" for term, told in terms if told)
+    return "".join(f"<dt>{term}</dt><dd>{escape(str(note))}</dd>" for term, note in terms if note)
 
 
 def tasks(rows: Sequence[Learner]) -> str:
@@ -283,10 +283,10 @@ def features(rows: Sequence[Learner], chosen: Learner) -> str:
                 f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(c)}</td>' for c in rest)}</tr>" for name, *rest in cells
             )
             top = "".join(f"<th>{escape(h)}</th>" for h in head)
-            told = escape(summary.feature_words(row))
+            note = escape(summary.feature_words(row))
             table = f'<table class="figures narrow"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
             opened = " open" if row is chosen else ""
-            tables.append(f"<details{opened}><summary>{told}</summary>{table}</details>")
+            tables.append(f"<details{opened}><summary>{note}</summary>{table}</details>")
     return section("features", "Features in use", *tables) if tables else ""
 
 
@@ -297,9 +297,9 @@ def curves(report: Report, rows: Sequence[Learner]) -> str:
     controls = switch("curve-what", "Figure") + switch("curve-x", "Horizontal axis") + switch("curve-y", "Vertical axis")
     drifts = [escape(line) for line in summary.drift_words(report, rows)]
     marks = "Broad vertical lines: true drift. Dotted lines with a tip, in a learner's colour: drift detected."
-    told = f'<p class="quiet small">{marks}<br>{"<br>".join(drifts)}</p>' if drifts else ""
+    note = f'<p class="quiet small">{marks}<br>{"<br>".join(drifts)}</p>' if drifts else ""
     hint = '<p class="quiet small">A click on a name hides or shows its curve; drag to zoom, double click to return.</p>'
-    return section("curves", "Learning curves", f'<div class="controls">{controls}</div>', chart("curve-chart"), hint, told)
+    return section("curves", "Learning curves", f'<div class="controls">{controls}</div>', chart("curve-chart"), hint, note)
 
 
 def sweep_view(rows: Sequence[Learner]) -> dict[str, Any] | None:
@@ -325,13 +325,13 @@ def sweep(rows: Sequence[Learner]) -> str:
     view = sweep_view(rows)
     if view is None:
         return ""
-    told = "Each setting is a point; the line joins those of which no other has both fewer weights and less error."
+    note = "Each setting is a point; the line joins those of which no other has both fewer weights and less error."
     return section(
         "sweep",
         f"By {view['name']}",
         f'<div class="controls">{switch("sweep-what", "Figure")}</div>',
         chart("sweep-chart"),
-        chart("frontier-chart", "Error and size", told) if view["frontier"] else "",
+        chart("frontier-chart", "Error and size", note) if view["frontier"] else "",
     )
 
 
@@ -351,11 +351,11 @@ def confusion(rows: Sequence[Learner]) -> str:
     having = [row for row in rows if row["confusion"]]
     if not having:
         return ""
-    told = '<p class="quiet small">Rows are the truth, columns the answers; blue is right, orange wrong, as a share of the row.</p>'
+    note = '<p class="quiet small">Rows are the truth, columns the answers; blue is right, orange wrong, as a share of the row.</p>'
     controls = (
         f'<div class="controls">{picker("confusion-who", having)}</div>' if len(having) > 1 else picker("confusion-who", having)
     )
-    return section("confusion", "Confusion", controls, '<div class="scroll" id="confusion-table"></div>', told)
+    return section("confusion", "Confusion", controls, '<div class="scroll" id="confusion-table"></div>', note)
 
 
 def settings(rows: Sequence[Learner]) -> str:

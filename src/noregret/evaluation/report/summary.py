@@ -34,7 +34,7 @@ FIGURES = (
 )
 REST = ("holdout", "validation", "folds")  # errors, or losses, on rows that were not learned from
 COMMON = (*FIGURES, *REST, "loss", "regret", "bound", "label")  # that learners of every kind may have
-RUNAWAY = 30.0  # a curve that ends so many times above the middle one does not set the scale
+RUNAWAY = 30.0  # a curve that ends this many times above the middle one does not set the scale
 SHOWN_MISTAKES = 8  # classes of the largest confusion matrix that is printed
 
 

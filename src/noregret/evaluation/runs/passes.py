@@ -1,4 +1,4 @@
-"""A pass over a stream: each chunk is read once, and every learner takes it while it is at hand."""
+"""A pass over a stream: each chunk is read once, and every learner takes it while it is in memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def points() -> Iterator[int]:
         at = max(at + 1, int(at * RATIO))
 
 
-def parts(stream: Stream, limit: int | None = None) -> Iterator[tuple[Batch, bool]]:
+def between_points(stream: Stream, limit: int | None = None) -> Iterator[tuple[Batch, bool]]:
     """Yield the rows that count, cut at the points of the curves, each with whether it ends at one."""
     marks = points()
     mark, done = next(marks), 0
@@ -67,9 +67,9 @@ def run_pass(
     watch: Watch | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Pass:
-    """Let every learner take the stream once; a learner that cannot go on is left behind unless `strict`."""
+    """Let every learner take the stream once; a learner that fails is left behind unless `strict`."""
     found = Pass()
-    source = parts(stream, limit)
+    source = between_points(stream, limit)
     with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         while True:
             start, before = perf_counter(), compiling.ready()
@@ -106,7 +106,7 @@ def attempt(run: Run, batch: Batch, stream: Stream, at_point: bool) -> None:
         run.take(batch, stream)
         if at_point:
             run.mark()
-    except Exception as e:  # of any kind: a learner of a plugin may raise anything, and the others go on
+    except Exception as e:  # of any kind: a learner of a plugin may raise anything, and the others continue
         run.failed = e
 
 

@@ -16,7 +16,7 @@ from ...algorithm.rounds import SEEN, TIE
 from ...inputs.batch import Batch
 from ...inputs.features import Features
 from ...inputs.labels import Coded, Labels
-from ...learners.learner import Learner, Progress
+from ...learners.learner import Learner, Progress, has_bias
 from ...learners.model import Model
 from ...spaces.expansion import Expansion
 from ...spaces.votes import Voted
@@ -43,7 +43,7 @@ class Settings:
     fading: float | None = None  # factor of the faded averages
     drift: str | None = None  # detector that watches the loss
     on_drift: str = "none"
-    delay: float = 0  # labels come so many rows later, or units of the time column
+    delay: float = 0  # how many rows, or units of the time column, labels come later
     ask: str | None = None  # rule of a SelectiveSampler: which labels are asked for
     ask_b: float = 1.0
     ask_kappa: float = 0.5
@@ -65,7 +65,7 @@ class Settings:
 
 
 def whole(name: str, value: Any, least: int) -> None:
-    """Refuse what is no whole number from `least` on; None says nothing."""
+    """Refuse anything but a whole number of at least `least`, or None."""
     if value is not None and not (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least):
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
@@ -100,14 +100,14 @@ class Run:
         self.labels: Labels | None = None  # those of the learner and of the rows answered, for delayed labels
 
     def again(self) -> Run:
-        """Return one that begins anew."""
+        """Return a fresh run of the same learner."""
         new = Run(self.learner.clone(), self.label, self.settings, None if self.front is None else self.front.fresh())
         new.figures.drawn = self.figures.drawn
         return new
 
     @property
     def apart(self) -> bool:
-        """Whether the learner has features of its own, and not those of the stream."""
+        """Whether the learner makes its own features instead of those of the stream."""
         return self.front is not None and self.front.outputs is not None
 
     # ---- taking rows -------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ class Run:
         return judged(done, batch.y) if self.kind.judged else done
 
     def _features(self, stream: Stream, batch: Batch) -> Features:
-        bias = bool(getattr(self.learner, "fit_intercept", False))
+        bias = has_bias(self.learner)
         return self.front.features(bias) if self.front is not None and self.apart else stream.features(batch.data, bias)
 
     def _model(self, row: Batch, stream: Stream) -> Model:
@@ -194,10 +194,10 @@ class Run:
         for piece in done:
             b = a + len(piece.f)
             weights = None if c is None else c[a:b]
-            told = self.figures.take(piece, weights)
-            watched.append(told.cost)
-            paid = told.loss if weights is None else weights * told.loss
-            self.cumulative += paid.sum(), (paid * told.loss).sum()
+            costs = self.figures.take(piece, weights)
+            watched.append(costs.cost)
+            paid = costs.loss if weights is None else weights * costs.loss
+            self.cumulative += paid.sum(), (paid * costs.loss).sum()
             a = b
         return np.concatenate(watched)
 

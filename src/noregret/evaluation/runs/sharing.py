@@ -1,4 +1,4 @@
-"""What learners that are compared share, the front of the stream, and what each has of its own: maps of rows."""
+"""Split compared pipelines into the front that all share, which runs once, and each model's own maps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def own_front(model: Trainable, shared: Sequence[Any]) -> Front | None:
     own = steps_of(model)[len(shared) :]
     if any(isinstance(s, Table) for s in own):
         raise TypeError(
-            "models that are compared share the table, and each may have maps of rows of its own: expected the same Table in all, "
+            "models that are compared share the table, and each may have its own maps of rows: expected the same Table in all, "
             f"got one before {model.name} that is not in all. Or leave it out: roles and hash_bits are options of the source too."
         )
     return Front(None, [s.fresh() for s in own]) if own else None

@@ -120,7 +120,7 @@ def permuted(
 
 
 def mean(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the mean of what several orders gave; what is no number is taken from the first."""
+    """Return the mean of what several orders gave; what is not a number is taken from the first."""
 
     def middle(values: Sequence[Any]) -> Any:
         first = values[0]
@@ -192,12 +192,12 @@ class Answered:
             return
         table.extend(table.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
         codes = codes_of(y, table)
-        said = m.task.codes(m, f)
+        predicted = m.task.codes(m, f)
         known = len(m.labels)
         if m.many and len(table) > known:
             f = np.hstack([f, np.zeros((len(f), len(table) - known))])
         self.figures.positive = m.labels.positive
-        self.figures.add(codes, said, f, batch.c, np.full(len(codes), int(m.tally[SEEN]) if m.many else 2))
+        self.figures.add(codes, predicted, f, batch.c, np.full(len(codes), int(m.tally[SEEN]) if m.many else 2))
 
     def result(self) -> dict[str, Any]:
         """Return the figures."""

@@ -25,7 +25,7 @@ from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
 from . import splits
-from .passes import Pass, Watch, parts, run_pass
+from .passes import Pass, Watch, between_points, run_pass
 from .run import Run, Settings, draw_alike, whole
 from .sharing import check_scales, own_front, shared_steps
 
@@ -73,13 +73,13 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
 
     `models` are names, names with settings ("pa1:C=0.1"), or learners (clones of which learn); by default a dozen for the task.
     They may be pipelines, also as text: "random_fourier(200, rbf(0.1))>pa1". The steps with which all of them begin are done once;
-    after these each may have maps of its own (Normalize, RandomFourier, RandomBinning, Nystroem, Scale), whose time and bytes
+    after these each may have its own maps (Normalize, RandomFourier, RandomBinning, Nystroem, Scale), whose time and bytes
     count as its own. Regret is against the best linear model of the features that all share, for learners without such maps.
 
-    Options: `window` (rows of a sliding window), `fading` (factor of faded averages), `delay` (labels come so many rows later, or
+    Options: `window` (rows of a sliding window), `fading` (factor of faded averages), `delay` (how many rows labels come later, or
     so much later by the `time` column), `drift` ("adwin", "ddm", "eddm", "page_hinkley"), `on_drift` ("none", "reset",
     "reset-rate"), `ask` (learn only from labels that are asked for, by the rule "margin", "second_order" or "confidence" of
-    SelectiveSampler, with its `ask_b` and `ask_kappa`), `features` (tell so many of those in use by name, since when, and in how
+    SelectiveSampler, with its `ask_b` and `ask_kappa`), `features` (how many of those in use to name, since when, and in how
     many of the orders), `holdout` (another source, answered at the end without learning), `regret` (True, False, or None: when
     that is quick), `regret_norm` ("l2" or "l1"), `regret_radius` and `regret_tolerance` of the comparator, `permutations` and
     `seed`, `limit` (rows), `sort` (the figure that decides), `stop` (asked again and again; when it returns True, the report is of
@@ -262,7 +262,9 @@ class Plan:
             except Stopped:
                 found.notes.append("Regret was left out: its search was interrupted.")
         elif replay is not None:
-            found.notes.append("Regret was left out: so many rows take several long passes. Ask for it (regret=True, --regret).")
+            found.notes.append(
+                "Regret was left out: it takes several long passes over this many rows. Ask with regret=True, --regret."
+            )
         return results, found
 
     def find_regret(self, replay: Stream, runs: list[Run], results: list[dict[str, Any]], limit: int | None) -> None:
@@ -354,7 +356,7 @@ def add_regret(
     points = [p["examples"] for p in going[0][0].points]
 
     def passes() -> Iterator[tuple[Rows, np.ndarray, np.ndarray | None]]:
-        for batch, _ in parts(replay, limit):
+        for batch, _ in between_points(replay, limit):
             y = suited(batch.y, first)
             yield batch.data, y if labels is None else signed(codes_of(y, labels), labels), batch.c
 

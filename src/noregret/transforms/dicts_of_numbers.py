@@ -1,4 +1,4 @@
-"""Dicts whose cells are all numbers, such as bags of words: many names, few of them in each. No kernel is needed for these."""
+"""Dicts whose values are all numbers, such as bags of words: many names, few in each. These need no compiled code."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def bags(data: Sequence[Any], leave: Collection[str]) -> Bags | None:
 
 
 def placed(found: Bags, places: Places, width: int) -> Rows | None:
-    """Return dicts as rows, in each the columns in the order of the table and none that is unknown; None where one is no number."""
+    """Return dicts as rows, known columns only, in the order of the table; None where a column is not numeric."""
     ranks = np.array([places.ranks.get(name, -1) for name in found.names], np.int64)
     numbers = places.numbers[ranks] if len(places.numbers) else ranks
     if (numbers[ranks >= 0] < 0).any():

@@ -1,4 +1,4 @@
-"""What a learner with a kernel can be asked: its support vectors, their coefficients, how large it can become."""
+"""The attributes of a learner with a kernel: support vectors, their coefficients, how large it can become."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..algorithm.basis import of_objects
+from ..algorithm.kernel_options import of_objects
 from ..spaces.expansion import Expansion, Unbounded
-from ..spaces.stores import Function, Objects
-
-if TYPE_CHECKING:
-    pass
+from ..spaces.support_vectors import Function, Objects
 
 
-class Supports:
-    """The part of a learner that is about expansions."""
+class KernelInterface:
+    """Attributes and methods of learners with a kernel."""
 
     grows: ClassVar[bool]
     merges: ClassVar[str]
@@ -27,7 +24,7 @@ class Supports:
 
     @property
     def _of_objects(self) -> bool:
-        """Whether examples may be anything that the kernel, a function, compares."""
+        """Whether examples may be any objects: the kernel is a function of two of them."""
         return of_objects(self.__dict__.get("kernel"))
 
     def _expansion(self) -> Expansion:
@@ -54,9 +51,9 @@ class Supports:
         return int(self._expansion().size[0])
 
     def support_report(self, top: int = 10) -> dict[str, Any]:
-        """Return the model in figures: kernel, budget, bytes, whom its vectors speak for, and those of the largest coefficients.
+        """Return figures of the model: kernel, budget, bytes, vectors per class, and those of the largest coefficients.
 
-        A vector is named by the number of the addition that brought it, from 0. It speaks for the class of its largest
+        A vector is named by the number of the addition that brought it, from 0. It supports the class of its largest
         coefficient: of two classes, by its sign; real targets have none. Where vectors vote, those of the most votes come first.
 
         >>> import noregret as nr
@@ -105,12 +102,12 @@ class Supports:
 
     @property
     def merging(self) -> str:
-        """How two of these are merged: expansions not at all, as what they keep would have to be chosen anew."""
+        """How two of these are merged: expansions not at all, as what to keep would have to be chosen again."""
         return "none" if getattr(self, "kernel", None) is not None else self.merges
 
 
 def in_words(part: Any) -> str:
-    """Return a kernel or budget in force as it would be written, without what has no value in it."""
+    """Return a kernel or budget in use as text, without fields that have no value."""
     if isinstance(part, Function):
         return repr(part.k) if isinstance(part.k, tuple) else getattr(part.k, "__name__", repr(part.k))
     unset = {k for k, v in part._asdict().items() if math.isinf(v) or (v == 0.0 and part._field_defaults[k] is None)}

@@ -140,7 +140,7 @@ class Free(NamedTuple):
 class Capped(NamedTuple):
     """A limit in bytes: what n vectors and their cells take, one vector more and `spare` included, is at most `room`.
 
-    So the row that has just come has a place, however full the store is, and arrays can be divided anew now and then only.
+    So the newest row has a place, however full the store is, and arrays need dividing again only now and then.
     """
 
     live: ndarray  # cells of the vectors
@@ -212,12 +212,12 @@ def move(S, i, r):
 
 @word
 def crowded(S, n):
-    """Return whether n vectors with the cells there are take more bytes than they may."""
+    """Return whether n vectors with the present cells exceed the limit in bytes."""
 
 
 @word
 def crowding(S, n, x):
-    """Return whether they would with the row for one of them."""
+    """Return whether they would if the row were one of them."""
 
 
 @word
@@ -227,7 +227,7 @@ def storable(S, x):
 
 @word
 def leave(S, r):
-    """Take note that vector r is about to go."""
+    """Note that vector r is about to be removed."""
 
 
 @crowded.on(object)
@@ -394,17 +394,17 @@ def leave_ragged(S, r):
 
 @word
 def count(cap, cells):
-    """Take note of so many cells more."""
+    """Count `cells` more cells."""
 
 
 @word
 def beyond(cap, n, cells):
-    """Return whether n vectors and so many cells beside those there are too many."""
+    """Return whether n vectors and `cells` additional cells exceed the limit."""
 
 
 @word
 def small(cap, x):
-    """Return whether there is always room for the row."""
+    """Return whether the row always fits."""
 
 
 @crowded.on(Ragged)

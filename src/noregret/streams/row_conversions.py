@@ -1,4 +1,4 @@
-"""Rows in other shapes, for those that write them: as CSR, as record batches, as texts."""
+"""Rows as writers need them: as CSR, as Arrow record batches, as text."""
 
 from __future__ import annotations
 

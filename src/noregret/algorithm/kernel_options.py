@@ -12,11 +12,11 @@ import numpy as np
 
 from ..owners import owner
 from ..spaces.expansion import Unbounded, maintain
-from ..spaces.stores import Function, value
+from ..spaces.support_vectors import Function, value
 from ..spec import parse_call
 from .state import Basis, Need, Slot, describe, leaves, needs_of
 
-SPARE = 8.0  # of a budget in bytes for non-zeros, one part in so many is kept free for rows to come, and no row may take more
+SPARE = 8.0  # one part in SPARE of a byte budget for sparse rows is kept free for new rows, and no row may take more
 LINEAR = ("vector", "scale", "norm", "mean", "vote", "link", "link norm", "pairs")  # needs an expansion can meet
 
 
@@ -31,7 +31,7 @@ def kernelizable(State: Any) -> bool:
 
 
 def catalogue(word: Any) -> dict[str, Any]:
-    """Return the kinds that have a case of their own of a word, by name: remove_oldest for RemoveOldest."""
+    """Return the kinds that a word has cases for, by name: remove_oldest for RemoveOldest."""
     owner("parts")()  # so that their cases are there
     kinds = [c.kinds[0] for c in word.cases if c.kinds[0] not in (object, Unbounded)]
     return {snake(kind.__name__): kind for kind in kinds}
@@ -43,7 +43,7 @@ def snake(name: str) -> str:
 
 
 def knows(word: Any, part: Any) -> bool:
-    """Return whether a part has a case of its own of a word."""
+    """Return whether a word has a case for the part."""
     return any(c.kinds[0] is type(part) for c in word.cases)
 
 
@@ -69,7 +69,7 @@ def of_objects(kernel: Any) -> bool:
 
 
 def described(algorithm: Any, given: Mapping[str, Any], params: Any, sparse: bool, width: int, labels: int) -> Any:
-    """Return the description of a learner's state for so many labels: linear weights, or an expansion."""
+    """Return the description of a learner's state for this number of labels: linear weights, or an expansion."""
     average = bool(given.get("average", False))
     kernel = kernel_of(algorithm, given)
     if kernel is None:
@@ -85,7 +85,7 @@ def described(algorithm: Any, given: Mapping[str, Any], params: Any, sparse: boo
 
 
 def class_rows(algorithm: Any, given: Mapping[str, Any], labels: int) -> int:
-    """Return how many rows of coefficients there are for so many labels: one for two classes, as a rule."""
+    """Return how many rows of coefficients this number of labels needs: usually one for two classes."""
     return max(labels, 1) if labels > 2 or algorithm.by_rows or given.get("cost") is not None else 1
 
 
@@ -111,7 +111,7 @@ def kernel_of(algorithm: Any, given: Mapping[str, Any]) -> Any:
 
 
 def refuse_class(what: str, part: Any) -> None:
-    """Refuse the class of a part where one of its instances belongs."""
+    """Refuse the class of a part: an instance is expected."""
     if isinstance(part, type):
         given = "".join(f"{field}=..." for field in getattr(part, "_fields", ())[:1])
         raise TypeError(
@@ -161,9 +161,9 @@ def fit_together(algorithm: Any, params: Any, kernel: Any, budget: Any) -> None:
 
 
 def in_bytes(algorithm: Any, given: Mapping[str, Any], params: Any, basis: Basis, sizes: dict[str, int]) -> Basis:
-    """Return what keeps the state within the bytes of the budget: the largest B, or for non-zeros what the parts of it take.
+    """Convert a byte budget to a number of vectors (dense rows), or to bytes per vector, pair and cell (sparse rows).
 
-    Everything counts, room for one vector more included; but for non-zeros not the one row that is as wide as the features.
+    Everything counts, including room for one more vector; for sparse rows, except the one array as wide as the features.
     """
     budget, name = basis.budget, type(basis.budget).__name__
     if basis.store == "objects":

@@ -1,7 +1,7 @@
 """A pass over text files: blocks of whole lines, parsed ahead by threads, given in order.
 
-Plain files are mapped into memory block by block: each block has a mapping of its own, gone once it is parsed, so memory stays flat
-(in one mapping of the whole file the kernel brings pages back that were let go, next to those that are read). Anything else is
+Plain files are mapped into memory block by block: each block has its own mapping, gone once it is parsed, so memory stays flat
+(in one mapping of the whole file the operating system brings back pages next to those that are read). Anything else is
 read forward, the unfinished last line carried over. What a pass gives does not depend on the size of blocks or on threads.
 """
 
@@ -11,17 +11,15 @@ import contextlib
 import mmap
 import os
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine import compiling
 from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped
 from ..inputs.checking import Rows
-from .ahead import ahead
 from .numbers import PAD
 from .pieces import begun_at, called, limits, line_starts, places, refuse_packed
+from .read_ahead import ahead
 from .source import (
     ByteStream,
     Held,
@@ -68,18 +66,8 @@ class Parsed(NamedTuple):
     faults: int
 
 
-@cache
-def _kernel(fn: Any, interpreting: bool) -> Any:
-    return np.errstate(all="ignore")(fn) if interpreting else compiling.compiled(fn)
-
-
-def call(fn: Any, *args: Any) -> Any:
-    """Run a kernel, compiled or interpreted."""
-    return _kernel(fn, compiling.interpreting())(*args)
-
-
 def note_bad(bad: Any, k: Any, line: Any, begin: Any, at: Any, fault: Any) -> None:
-    """Note, in a kernel, a bad line: which, where it begins, where it goes wrong and how."""
+    """Note a bad line: which, where it begins, where it goes wrong and how."""
     if k < KEPT_BAD:
         bad[k, 0] = line
         bad[k, 1] = begin
@@ -143,7 +131,7 @@ class Mapped:
         return Cut(text[: end + PAD], end, end) if stop - self.at >= PAD else Cut(*padded(text, end), end)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.file.close()
 
 
@@ -325,7 +313,7 @@ class TextReader(Reader):
         raise NotImplementedError
 
     def note(self, rows: Rows) -> None:
-        """Take note of what the rows of a block tell about the file."""
+        """Note what the rows of a block tell about the file."""
 
     def bad_lines(self, block: Block, bad: np.ndarray, faults: int) -> list[tuple[int, int, str, str]]:
         """Return the first bad lines in words."""
@@ -372,7 +360,7 @@ class TextReader(Reader):
             blocks.close()
 
     def parser(self) -> Callable[[Block], tuple[Block, Parsed]]:
-        """Return what parses blocks in one thread, with room of its own; it gives the block back without its text."""
+        """Return what parses blocks in one thread, with its own room; it gives the block back without its text."""
         room: Any = None
 
         def parse(block: Block) -> tuple[Block, Parsed]:

@@ -1,12 +1,12 @@
-"""What learners that make zeros can do besides: weights as a sparse matrix, in scikit-learn's manner."""
+"""`sparsify` and `densify` for learners whose weights are mostly 0, as in scikit-learn."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
 
-class Thin:
-    """A learner many of whose weights are 0."""
+class SparseCoef:
+    """Can give `coef_` as a sparse matrix."""
 
     if TYPE_CHECKING:
 

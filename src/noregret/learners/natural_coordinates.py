@@ -1,4 +1,4 @@
-"""Natural coordinates, in which models are joined where their own are no sums: precisions, and precisions times means."""
+"""Natural coordinates, in which models add up: precisions, and precisions times means."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def texts_of(values: Sequence[str | None]) -> Texts:
 
 
 def stacked(columns: Sequence[Column], n: int, names: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return columns as the kernel takes them: numbers, bytes (after those of `names`), where the texts start in them; and for
+    """Return columns as the encoder takes them: numbers, bytes (after those of `names`), where the texts start in them; and for
     each column its rows among the numbers and the texts, -1 for none.
     """
     numbers = [c.numbers for c in columns if c.numbers is not None]

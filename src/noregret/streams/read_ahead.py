@@ -1,4 +1,4 @@
-"""Work ahead: threads make the next things while the caller is busy with this one; what comes out is in order."""
+"""Read ahead: threads prepare the next items while the caller works on this one; items come out in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wishes about the table of a pipeline, each a step of its own: columns of a role, crosses, hashing."""
+"""Column declarations (Text, Category, Cross, Hash, ...) that `pipeline` merges into one Table."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from .step import Step
 from .table import crosses_of, listed
 
 
-class Part(Step):
-    """A wish about the table, folded into one Table by `pipeline`."""
+class TableSetting(Step):
+    """A step that sets something of the Table, and has no other effect."""
 
     def into(self, settings: dict[str, Any]) -> None:
-        """Add the wish to the settings of a table."""
+        """Add it to the settings of a table."""
         raise NotImplementedError
 
 
-class Columns(Part):
+class Columns(TableSetting):
     """Columns of one role."""
 
     role: str
@@ -25,7 +25,7 @@ class Columns(Part):
         self.names = names
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return no settings: the names are what it is."""
+        """Return no settings: the names are positional."""
         return {}
 
     def into(self, settings: dict[str, Any]) -> None:
@@ -77,7 +77,7 @@ class Cross(Columns):
         settings["cross"] = [*crosses_of(settings.get("cross", ())), ",".join(self.names)]
 
 
-class Hash(Part):
+class Hash(TableSetting):
     """Fold names of features into 2^bits numbers."""
 
     def __init__(self, bits: int = 18) -> None:

@@ -1,4 +1,4 @@
-"""What the encoder is given to do: room to begin with, and the short way of a single example."""
+"""Input of the encoder: columns with room for the rows they become, and a shortcut for a single example."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from .encode import NUMBER, ONCE, SUM, TEXT, Job, characters
 
 MOST = 1.7976931348623157e308
-LONG = 256  # bytes; a value longer than this in a column nobody declared categorical is no category
+LONG = 256  # bytes; a value longer than this in a column nobody declared categorical is not a category
 
 
 class Words(NamedTuple):

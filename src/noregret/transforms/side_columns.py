@@ -8,13 +8,13 @@ import numpy as np
 
 from ..inputs.checking import Side
 from ..inputs.labels import Coded
-from .cells import fields_of, unknown
 from .table import Table
+from .table_cells import fields_of, unknown
 
 NAMES = ("id", "bundle", "user", "item")  # side columns whose values are kept as they are
 
 
-def pulled(table: Table, record: Any, learn: bool) -> tuple[np.ndarray | Coded | None, Side]:
+def targets_and_sides(table: Table, record: Any, learn: bool) -> tuple[np.ndarray | Coded | None, Side]:
     """Return the targets of a record batch, None where there is no such column, and its side columns but the domains.
 
     When learning, target and weight must be there; for predictions they may be missing, in part or whole.

@@ -1,6 +1,6 @@
 """Text files of records in blocks: whole records, read forward, with the byte and line where each block begins.
 
-A block is filled to the same size from its first byte, so a pass that goes on from a position gives the same batches.
+A block is filled to the same size from its first byte, so a pass that resumes from a position gives the same batches.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped
-from .ahead import ahead
 from .pieces import begun_at, called, limits, line_starts, places, refuse_packed
+from .read_ahead import ahead
 from .source import (
     ByteStream,
     Source,
@@ -173,7 +173,7 @@ class BlockReader(TableReader):
     def _file(
         self, path: str, begin: Position, end: int | None, parse: Callable[[Block], Parsed]
     ) -> Iterator[tuple[Any, int, int, int]]:
-        """Yield what is made of each block of a file, and the byte, the line and the bytes on disk behind it."""
+        """Yield what is made of each block of a file, and the byte, the line and the bytes on disk after it."""
         offset, line = begin.get("offset", 0), begin.get("line", 1)
         with opened(path, offset, end) as stream:
             data, final, size, begun = b"", False, self.block, offset > 0
@@ -229,13 +229,13 @@ class BlockReader(TableReader):
         return [{**self.beginning(), "line": 1, **known[file], **begun_at(self.paths, file, at)} for file, at in found]
 
     def _known_in(self, file: int) -> Position:
-        """Return what is known inside a file: each may have its columns in an order of its own."""
+        """Return what is known inside a file: each may order its columns differently."""
         if self.known():
             next(self._file(self.paths[file], place(self.paths, file), None, self._recorded), None)
         return self.known()
 
     def _starts_in(self, file: int, targets: list[int]) -> list[int]:
-        """Return where the records at or behind some bytes of a file begin."""
+        """Return where the records at or after some bytes of a file begin."""
         path = self.paths[file]
         if not is_plain(path) or not self.hides(path):
             return line_starts(path, targets)
@@ -283,13 +283,13 @@ def opened(path: str, offset: int, end: int | None) -> Any:
     while offset > 0:
         skipped = len(filled(stream, min(offset, BLOCK)))
         if skipped == 0:
-            raise ValueError(f"{path} ends before the position to go on from: it is not the file that was read before")
+            raise ValueError(f"{path} ends before the position to resume from: it is not the file that was read before")
         offset -= skipped
     return stream
 
 
 def filled(stream: Any, size: int) -> bytes:
-    """Return so many bytes, fewer only at the end of the file."""
+    """Return `size` bytes, fewer only at the end of the file."""
     parts = []
     while size > 0 and (part := stream.read(size)):
         parts.append(part)
@@ -298,7 +298,7 @@ def filled(stream: Any, size: int) -> bytes:
 
 
 def arriving(stream: ByteStream, size: int) -> bytes:
-    """Return what a pipe gives without a pause, up to so many bytes; nothing only at the end."""
+    """Return what a pipe gives without a pause, at most `size` bytes; nothing only at the end."""
     parts: list[bytes] = []
     while size > 0 and (not parts or stream.waiting(PAUSE)) and (part := stream.read(min(size, PIPE))):
         parts.append(part)
