@@ -239,7 +239,7 @@ class Misnamed(NamedTuple):
     Sigma: Covariance
 
 
-def test_a_variance_that_cannot_be_computed_says_so():
+def test_mean_and_covariance_are_found_by_their_place():
     def step(s, x, y, p):
         f = dot(s.w, x)
         add(s.w, y, x)
@@ -248,8 +248,7 @@ def test_a_variance_that_cannot_be_computed_says_so():
     cls = type("Odd", (SecondOrder,), {"name": "odd", "State": Misnamed, "Params": nr.AROW.Params, "step": step})
     del nr.learners.base.REGISTRY["odd"]
     m = cls().partial_fit(np.eye(2), [0, 1])
-    with pytest.raises(TypeError, match=r"step '\w+_row' cannot be compiled: .*mu"):
-        m.confidence(np.eye(2))
+    assert m.confidence(np.eye(2)).shape == (2,)
 
 
 def test_a_word_without_a_case_says_so():
@@ -325,7 +324,7 @@ def test_formulas_are_taken_as_written_and_loops_over_features_are_not():
     assert not compiling.taken_as_written(dense)
     assert not compiling.taken_as_written(walk_dot)  # a word is what its cases are
     assert compiling.taken_as_written(dot.find([np.ndarray, Pair]))
-    steps = {name: cls.step for name, cls in by_name().items() if hasattr(cls, "step")}
+    steps = {name: cls.step for name, cls in by_name().items() if cls.step is not None}
     assert {name for name, step in steps.items() if not compiling.taken_as_written(step)} == set()
 
 
