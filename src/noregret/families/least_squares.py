@@ -345,8 +345,8 @@ class RLS(Regressor):
     They minimise sum (y - w.x)^2 + ridge |w|^2 (the constant feature is one of the weights). O(d^2) time an example, O(d^2) memory.
 
     Parameters: `ridge` > 0; `forgetting` in (0, 1], the factor by which the past counts less in each round (0.95 to 0.999 for
-    drift; the memory is about 1/(1 - forgetting) examples, and the ridge fades too); `window`, to learn from the last rows only
-    only (they are kept, d numbers each). A sample weight multiplies the squared error: 3 is three repeats.
+    drift; the memory is about 1/(1 - forgetting) examples, and the ridge fades too); `window`, the number of last rows to
+    learn from (they are kept, d numbers each). A sample weight multiplies the squared error: 3 is three repeats.
 
     `forget_one(x, y)` removes an example as if it had never come. `loss_` is the minimum itself. `predict_interval(X, level)` says
     where targets will be. y may have several columns: they share P, and cost O(d) each. `covariance_` is P.
