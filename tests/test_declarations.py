@@ -1,5 +1,7 @@
 """What an author of an algorithm gets wrong is said when the class is made, with what to write instead."""
 
+import pathlib
+import re
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -133,8 +135,12 @@ def test_a_covariance_without_its_parameters(declare):
         mean: Weights
         spread: Covariance
 
-    with pytest.raises(TypeError, match=r"State.spread is a Covariance, for which Params need a: Positive = 1.0 .* covariance"):
+    with pytest.raises(
+        TypeError, match=r"State.spread is a Covariance, for which Params need a: Positive = 1.0 .* covariance"
+    ) as error:
         declare(State=Gaussian)
+    (example,) = re.findall(r"families/\w+\.py", str(error.value))
+    assert (pathlib.Path(nr.__file__).parent / example).exists()
 
 
 def test_second_order_learners_may_call_their_fields_as_they_like():
