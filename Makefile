@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check bench browser format clean
+.PHONY: run test quick check bench browser format clean
 
 run: .venv/core
 	mkdir -p build
@@ -10,6 +10,11 @@ run: .venv/core
 
 test: .venv/test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# What breaks most often, for the inner loop: the plan of the house, the contracts, every trace, files, merging, some digests.
+QUICK := architecture base declarations dicts engine files inputs merging parts spec tasks text training
+quick: .venv/test
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal $(QUICK:%=tests/test_%.py) tests/test_golden.py tests/test_algorithms.py -k "not elsewhere"
 
 check: .venv/test
 	$(BIN)/ruff format --check .
