@@ -334,9 +334,9 @@ def test_pools_on_the_command_line(tmp_path):
         assert "Who is believed" in pathlib.Path(page).read_text()
         said("train", LINEAR, "-m", "hedge", "--learners", "pa1+coin", "--rule", "fixed_share", "--alpha", "0.01", "--save", path)
         text = said("inspect", path)
+        assert nr.load(path).alpha == 0.01
     assert "Regret against the best of them" in text
     assert "PA1()" in text
-    assert nr.load(path).alpha == 0.01
 
 
 def test_dozens_of_classes_late_classes_and_drift_resets():
