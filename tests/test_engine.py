@@ -368,3 +368,20 @@ def test_sums_of_a_share_are_over_classes_and_in_order():
     sharing = [cls for cls in by_name().values() if cls.share is not None]
     assert len(sharing) > 5
     assert all(compiling.taken_as_written(cls.share) for cls in sharing)
+
+
+def test_docstrings_recompile_nothing():
+    def plain(x):
+        """One."""
+        return x + 1.0
+
+    def reworded(x):
+        """Another."""
+        return x + 1.0
+
+    def other(x):
+        """One."""
+        return x + 2.0
+
+    keys = [compiling.code_key(fn.__code__) for fn in (plain, reworded, other)]
+    assert keys[0] == keys[1] != keys[2]

@@ -76,8 +76,10 @@ def ready() -> int:
 
 # ---- what a text reaches ---------------------------------------------------------------------------------------------
 def code_key(code: pytypes.CodeType) -> Any:
-    """Return a code object as data: what it does, not where it is written, so comments recompile nothing."""
-    consts = tuple(code_key(c) if isinstance(c, pytypes.CodeType) else (type(c).__name__, repr(c)) for c in code.co_consts)
+    """Return a code object as data: what it does, not where it is written, so comments and docstrings recompile nothing."""
+    documented = code.co_consts[:1] and isinstance(code.co_consts[0], str)  # compiled texts use no other text
+    kept = (None, *code.co_consts[1:]) if documented else code.co_consts
+    consts = tuple(code_key(c) if isinstance(c, pytypes.CodeType) else (type(c).__name__, repr(c)) for c in kept)
     return code.co_code, consts, code.co_names, code.co_varnames, code.co_freevars
 
 
