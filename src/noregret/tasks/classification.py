@@ -47,7 +47,7 @@ class Classifier(Compactable):
         """
         rows = self._batch(X)
         m = self._begun(rows, None, classes)
-        self._check_classes(m, classes)
+        self.check_classes(m, classes)
         return self.task.margins(m, widest(self._learn_coded(m, rows, y, checking.sample_weights(sample_weight, rows.n))))
 
     def learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
@@ -109,7 +109,7 @@ class Classifier(Compactable):
         """Return a new model for these rows, or for dicts, with a table of labels."""
         return self.model_with(rows, features, Labels(classes if classes is not None else self.classes))
 
-    def _check_classes(self, m: Model, classes: Any) -> None:
+    def check_classes(self, m: Model, classes: Any) -> None:
         """Refuse other classes than those declared first."""
         if classes is not None:
             labels, wanted = m.labels, Labels(classes)

@@ -140,8 +140,8 @@ class SelectiveSampler:
     def _margin(self, m: Model, x: Any) -> tuple[np.ndarray, float, float]:
         """Return the scores of a row, the margin of the best over the next, and its variance (0 if the rule has no use for it)."""
         if self.rule != "margin" and isinstance(self.learner, SecondOrder):
-            rows, new = self.learner._seen(m, x)
-            f, v = m.score(rows)[0], self.learner._variance(m, rows, new)[0]
+            rows, new = self.learner.rows_seen(m, x)
+            f, v = m.score(rows)[0], self.learner.variance_of(m, rows, new)[0]
         else:
             rows = self.learner.place(m, x, grow=False) if isinstance(x, Rows) else stacked(m.features, x, grow=False)
             f = m.score(rows)[0]

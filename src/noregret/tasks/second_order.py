@@ -97,7 +97,7 @@ class SecondOrder(Classifier):
         Small where the learner is sure. A feature never learned from has the variance it would start with.
         """
         m = self.sound()
-        return self._spread(m, self._variance(m, *self._seen(m, X)))
+        return self._spread(m, self.variance_of(m, *self.rows_seen(m, X)))
 
     def margin_interval(self, X: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return (low, high) of the margin mu.x of each row, which is inside with probability `level` if the Gaussian is right.
@@ -167,11 +167,11 @@ class SecondOrder(Classifier):
     # ---- in the places of the model ------------------------------------------------------------------------------------
     def _margins(self, m: Model, X: Any) -> Margins:
         """Return scores and margins."""
-        rows, new = self._seen(m, X)
+        rows, new = self.rows_seen(m, X)
         f = m.score(rows)
-        return Margins(f, f if self.score_row is None else self._measure(m, rows, mean_row), self._variance(m, rows, new))
+        return Margins(f, f if self.score_row is None else self._measure(m, rows, mean_row), self.variance_of(m, rows, new))
 
-    def _seen(self, m: Model, X: Any) -> tuple[Rows, np.ndarray]:
+    def rows_seen(self, m: Model, X: Any) -> tuple[Rows, np.ndarray]:
         """Return X in the places of the model, and the squared length of what was left out as never learned from."""
         if is_dicts(X):
             rows = stacked(m.features, X, grow=False)
@@ -184,7 +184,7 @@ class SecondOrder(Classifier):
         new = whole - squares(rows)
         return rows, np.where(new > 1e-12 * whole, new, 0.0)
 
-    def _variance(self, m: Model, rows: Rows, new: np.ndarray) -> np.ndarray:
+    def variance_of(self, m: Model, rows: Rows, new: np.ndarray) -> np.ndarray:
         """Return the variance of each row, by code."""
         S, p = m.state[1], m.params
         first = getattr(p, "variance", p.a) * (S.g if isinstance(S, Full) else np.ones(m.dims["class"]))

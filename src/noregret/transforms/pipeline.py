@@ -196,7 +196,7 @@ class Pipeline(Saved):
             features = self.front.features(has_bias(learner))
             if classes is not None:
                 m = learner.model if began else learner.new_model(rows, features, classes)
-                learner._check_classes(m, classes)
+                learner.check_classes(m, classes)
                 learner.model = m
             done: list[Progress] = learner.learn_rows(rows, y, c, features)
             return done
