@@ -23,7 +23,6 @@ from noregret.transforms import draws, front
 from noregret.transforms.draws import philox
 from noregret.transforms.feature_map import diameter, entries, hoeffding
 from noregret.transforms.front import Front
-from noregret.transforms.names import kernel as kernel_of
 from noregret.transforms.random_features import uniform_bound, waves
 
 K = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [2, 0], [0.5, 0.5], [0, 2], [0.1, 0.1]], float)  # stream K
@@ -241,7 +240,7 @@ def test_sine_and_cosine():
     assert np.abs(found[:, 0] - np.sin(exact)).max() < 3e-16
     assert np.abs(found[:, 1] - np.cos(exact)).max() < 3e-16
     far, c, s = np.array([1e7, -3e9, 2.0, 1e15]), np.empty(4), np.empty(4)
-    assert kernel_of(waves)(far, c, s, 2.0)
+    assert compiling.compiled(waves)(far, c, s, 2.0)
     assert c == pytest.approx(2 * np.cos(far), abs=1e-15)
     assert s == pytest.approx(2 * np.sin(far), abs=1e-15)
 
