@@ -671,8 +671,8 @@ def test_sampling_resumes(rule, tmp_path):
         assert not hasattr(part.learner, "sampler_")
         assert isinstance(nr.load(tmp_path / "m.nr"), nr.AROW)
         part.learner.save(tmp_path / "plain.nr")
-    with pytest.raises(TypeError, match="without a sampler"):
-        nr.SelectiveSampler.load(tmp_path / "plain.nr")
+        with pytest.raises(TypeError, match="without a sampler"):
+            nr.SelectiveSampler.load(tmp_path / "plain.nr")
     assert 0 < found.sum() < len(found)
 
 

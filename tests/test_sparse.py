@@ -381,7 +381,7 @@ def test_partial_input_trace(monkeypatch):
 
 def test_partial_input_is_drawn_evenly_and_again():
     """Every feature is seen with probability B/d, B of a full row at once; and the same draws come in any split into calls."""
-    part, d, B = selection.Part(0.2, 10.0, 3.0), 7, 3.0
+    part, d, B = selection.Partial(0.2, 10.0, 3.0), 7, 3.0
     w = selection.Few(np.ones(d), np.arange(d), np.array([d]), B)
     nearly = [np.where(np.arange(d) == j, 1.0, 1e-9) for j in range(d)]  # what is seen of this row tells whether j is
     with np.errstate(over="ignore"):
@@ -513,8 +513,9 @@ def test_files_take_the_space_of_what_is_not_new(tmp_path):
             assert a.tobytes() == again.model.arrays()[k].tobytes(), (m, k)
         m.compact().save(tmp_path / "s")
         assert (tmp_path / "s").stat().st_size < 2_000 + 16 * np.count_nonzero(m.coef_), m
+        small = nr.load(tmp_path / "s")
         with interpreted():
-            np.testing.assert_allclose(nr.load(tmp_path / "s").decision_function(X), m.decision_function(X), atol=1e-12)
+            np.testing.assert_allclose(small.decision_function(X), m.decision_function(X), atol=1e-12)
 
 
 def test_places_in_a_file_are_checked(tmp_path):

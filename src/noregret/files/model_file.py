@@ -182,7 +182,7 @@ def warn_of_another_level(name: str, model: Saved) -> None:
     others = [level for level in model.levels if level != here]
     if others:
         made = " and ".join(map(described, others))
-        again = f" Set NOREGRET_CPU={others[0]} to run the same code." if others[0] in NAMES else ""
+        again = f" Set NOREGRET_CPU={others[0]} to run the same code." if others[0] in NAMES and here != "interpreted" else ""
         warnings.warn(
             f"{name} was learned by {made}, and this process runs {described(here)}: scores, and what it learns from here on, may "
             f"differ in their last bits.{again}",
