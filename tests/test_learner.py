@@ -107,8 +107,10 @@ def test_fractions_and_booleans_beside_numbers_are_refused_everywhere(verb, labe
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_equal_numbers_are_one_label_and_booleans_may_stand_beside_text(verb):
-    for labels in ([1, 2, np.float64(1.0), np.int8(2)], [False, True, np.True_], ["a", True, "b"]):
-        VERBS[verb](nr.PA1(), labels)
+    for labels, known in (([1, 2, np.float64(1.0), np.int8(2)], 2), ([False, True, np.True_], 2), (["a", True, "b"], 3)):
+        m = nr.PA1()
+        VERBS[verb](m, labels)
+        assert len(m.classes_) == known
 
 
 def test_models_with_booleans_and_with_numbers_do_not_merge():
