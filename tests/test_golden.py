@@ -245,6 +245,12 @@ def test_the_golden_files_are_small():
     assert all(path.stat().st_size < 50_000 for path in pathlib.Path(golden.HERE).glob("*.json"))
 
 
+def test_a_command_refuses_a_level_that_cannot_be_at_once():
+    args = [sys.executable, "-m", "noregret.cli", "evaluate", "nowhere.svm"]
+    done = subprocess.run(args, capture_output=True, text=True, env={**os.environ, "NOREGRET_CPU": "v9"}, check=False)
+    assert (done.returncode, done.stderr) == (1, "Error: NOREGRET_CPU must be one of v2, v3, v4, host, got 'v9'\n")
+
+
 def test_reports_say_which_level_it_was(tmp_path):
     env = {**os.environ, "NOREGRET_JIT": "0"}
     args = [

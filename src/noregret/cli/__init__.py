@@ -77,7 +77,3 @@ def main() -> None:
 
     Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted. NOREGRET_DEBUG=1 shows where a failure happened.
     """  # noqa: D301  click reads the mark
-    if os.environ.get("NOREGRET_CPU"):  # a level that cannot be is told at once, not in the middle of a job
-        from ..engine.processor import chosen
-
-        chosen()

@@ -31,6 +31,14 @@ class Option(click.Option):
 class Command(click.Command):
     """A command whose help shows its options under headings."""
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it. A processor level that cannot be is refused before the work begins."""
+        if os.environ.get("NOREGRET_CPU"):
+            from ..engine.processor import chosen
+
+            chosen()
+        return super().invoke(ctx)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, group by group."""
         groups: dict[str, list[tuple[str, str]]] = {}
