@@ -87,6 +87,16 @@ def shortened(text: str, width: int) -> str:
     return text[: width - 1 - tail] + "…" + text[len(text) - tail :]
 
 
+def brief(value: object, width: int = 80) -> str:
+    """Return a value as an error shows it: its repr, on one line, cut in the middle where it is long."""
+    return shortened(" ".join(repr(value).split("\n")), width)
+
+
+def said(error: BaseException, width: int = 200) -> str:
+    """Return what an error of another library says, on one line and not too long, to be quoted in ours."""
+    return shortened(printable(" ".join(str(error).split())) or type(error).__name__, width)
+
+
 def encodable(text: str, encoding: str | None) -> str:
     """Return the text in characters that the encoding has."""
     try:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..algorithm.params import Choice
 from ..owners import owner
+from ..text import brief
 
 Parts = dict[str, Any]
 Tensors = dict[str, np.ndarray]
@@ -32,7 +33,7 @@ class ModelFileError(ValueError):
 def expect(ok: bool, what: str, found: Any) -> None:
     """Raise unless the file holds what it must."""
     if not ok:
-        raise ModelFileError(f"expected {what}, found {repr(found)[:200]}; the file was not written by noregret, or was changed")
+        raise ModelFileError(f"expected {what}, found {brief(found, 200)}; the file was not written by noregret, or was changed")
 
 
 def encode(v: Any, what: str, parts: Parts) -> Any:
@@ -67,7 +68,7 @@ def encode(v: Any, what: str, parts: Parts) -> Any:
 @singledispatch
 def encode_own(v: Any, what: str) -> Any:
     """Return a value as the owner of its class writes it, who registers here; an error for a class without an owner."""
-    message = f"{what} cannot be saved: {v!r} is of type {type(v).__name__}. "
+    message = f"{what} cannot be saved: {brief(v, 200)} is of type {type(v).__name__}. "
     if callable(v):
         raise TypeError(message + "A file holds no functions: use a named schedule, or a part declared in a Choice.")
     raise TypeError(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from ..text import shortened
 from .checking import Rows, Side, given, some_of
 from .labels import Coded, some
 
@@ -80,7 +81,7 @@ class BadRow(ValueError):
     def __init__(self, file: str, line: int, column: int | None, expected: str, found: str) -> None:
         self.file, self.line, self.column, self.expected, self.found = file, line, column, expected, found
         at = f"{file}:{line}" if column is None else f"{file}:{line}:{column}"
-        super().__init__(f"{at}: expected {expected}, found {found}")
+        super().__init__(f"{at}: expected {shortened(expected, 200)}, found {shortened(found, 120)}")
 
 
 class Skipped:

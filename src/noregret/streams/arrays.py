@@ -15,9 +15,10 @@ from ..inputs import checking
 from ..inputs.batch import Batch, Position, Reader, Skipped
 from ..inputs.checking import Rows
 from ..inputs.labels import Coded
+from ..text import brief, said, shortened
 from ..transforms.table_cells import is_frame, record_of
 from .pieces import limits, places
-from .source import Held, Source, compression, expand, named, open_plain, place, size_of, total_size
+from .source import Source, compression, expand, named, open_plain, place, same_place, shrunk, size_of, total_size
 
 ROWS = 1 << 14
 FIRST = {"file": 0, "row": 0, "examples": 0, "skipped": 0}  # the position where all begins
@@ -64,7 +65,7 @@ class RecordsReader(Reader):
         while part := list(itertools.islice(source, self.rows)):
             for i, example in enumerate(part):
                 if not (isinstance(example, tuple) and len(example) in (2, 3) and isinstance(example[0], Mapping)):
-                    raise TypeError(f"example {row + i}: expected (dict, label) or (dict, label, weight), got {example!r:.200}")
+                    raise TypeError(f"example {row + i}: expected (dict, label) or (dict, label, weight), got {brief(example)}")
             row += len(part)
             c = None
             if any(len(e) == 3 for e in part):
@@ -95,12 +96,15 @@ class ArraysReader(Reader):
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""
         self.skipped = Skipped()
-        at = position or self.span[0] or FIRST
+        at = position or self.span[0] or {**FIRST, **place(self.paths, 0)}
+        same_place(self.paths, at, "row")
         before = not_here(at)
-        ends = limits(len(self.paths), self.span[1], "row")
+        ends = limits(self.paths, self.span[1], "row")
         for k in range(at["file"], len(ends)):
             whole = loaded(self.paths[k])
             span = (at["row"] if k == at["file"] else 0, ends[k])
+            if max(span[0], span[1] or 0) > whole.n:
+                raise shrunk(self.paths[k], max(span[0], span[1] or 0), whole.n, "rows")
             yield from slices(whole, self.rows, span, place(self.paths, k), before)
             before += whole.n
             self.read = sum(map(size_of, self.paths[: k + 1]))
@@ -116,16 +120,15 @@ def loaded(path: str) -> Batch:
     if compression(path) is not None:
         raise ValueError(f"{path}: expected .npz or .npy as NumPy writes it, found a compressed file. Unpack it first.")
     try:
-        found = np.load(open_plain(path) if isinstance(path, Held) else path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as e:
-        raise ValueError(f"{path}: expected arrays of numbers as NumPy saves them ({e})") from None
-    if isinstance(found, np.ndarray):
-        return Batch(checking.rows(found, "float64"), None, {})
+        with open_plain(path) as file:
+            found = np.load(file, allow_pickle=False)
+            arrays = {"X": found} if isinstance(found, np.ndarray) else {k: found[k] for k in found.files}
+    except Exception as e:  # of the unpacker, the parser of headers, the allocator: a damaged file raises any kind
+        raise ValueError(f"{path}: expected arrays of numbers as NumPy saves them ({said(e)})") from None
     try:
-        with found:
-            return taken({k: found[k] for k in found.files})
-    except (ValueError, TypeError, KeyError) as e:
-        raise ValueError(f"{path}: {e}") from None
+        return taken(arrays)
+    except (ValueError, TypeError, KeyError, IndexError, MemoryError) as e:
+        raise ValueError(f"{path}: {said(e)}") from None
 
 
 def taken(arrays: dict[str, np.ndarray]) -> Batch:
@@ -136,10 +139,12 @@ def taken(arrays: dict[str, np.ndarray]) -> Batch:
 
         format_ = arrays.get("format", np.array(b"csr")).item()
         if format_ not in (b"csr", "csr"):
-            raise ValueError(f"expected a sparse matrix in the format csr, found {format_!r}; use tocsr() first")
+            raise ValueError(f"expected a sparse matrix in the format csr, found {brief(format_)}; use tocsr() first")
         X = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
     if X is None:
-        raise ValueError(f"expected an array X, or the parts of a sparse matrix; found {', '.join(arrays) or 'nothing'}")
+        raise ValueError(
+            f"expected an array X, or the parts of a sparse matrix; found {shortened(', '.join(arrays), 120) or 'nothing'}"
+        )
     rows = checking.rows(X, "float64")
     y = arrays.get("y")
     y = None if y is None else checking.targets(y, rows.n, numeric=False)

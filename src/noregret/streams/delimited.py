@@ -10,14 +10,16 @@ import contextlib
 import csv
 import io
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..inputs.batch import BadRow, Position
+from ..text import brief, shortened
 from .pieces import holds
-from .records import joined, scanned
-from .source import Source
+from .records import LONGEST, joined, scanned
+from .source import Source, no_position
 from .table_reader import BLOCK, BOM, Block, BlockReader, Parsed
 
 if TYPE_CHECKING:
@@ -73,9 +75,11 @@ class CsvReader(BlockReader):
 
     def remember(self, position: Position) -> None:
         """Take them back, or begin without any."""
-        self.columns, self.kinds = list(position.get("columns", ())), dict(position.get("kinds", {}))
-        self._real = set()
+        self.columns, self.kinds, self._real = [], {}, set()
         if "columns" in position:
+            if not knows_columns(position):
+                raise no_position(position)
+            self.columns, self.kinds = list(position["columns"]), dict(position["kinds"])
             self.header, self.delimiter = position["header"], position["delimiter"]
 
     def begin(self, block: Block) -> int | None:
@@ -91,6 +95,7 @@ class CsvReader(BlockReader):
             "utf-8", "replace"
         )
         how: dict[str, Any] = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE}
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # for cells of texts, which may be long
         rows = csv.reader(io.StringIO(head, newline=""), delimiter=self.delimiter, skipinitialspace=True, **how)
         cells, *more = [[c.strip() for c in row] for row in rows if row]
         if self.header is None:
@@ -98,11 +103,10 @@ class CsvReader(BlockReader):
         names = [(self.header and cell) or f"c{j}" for j, cell in enumerate(cells)]
         if self.columns and set(names) != set(self.columns):
             raise ValueError(
-                f"{block.path} has other columns than the first file: expected {', '.join(self.columns)}; found {', '.join(names)}"
+                f"{block.path} has other columns than the first file: expected {shortened(', '.join(self.columns), 120)}; found "
+                f"{shortened(', '.join(names), 120)}"
             )
-        if len(set(names)) < len(names):
-            twice = next(n for n in names if names.count(n) > 1)
-            raise ValueError(f"{block.path}: the header names column {twice!r} twice; name each column once")
+        refuse_twice(names, block.path)
         self.columns = names
         for kind, known in (("number", self.numbers), ("text", self.text)):
             self.kinds.update({n: kind for n in known if n in names})
@@ -222,10 +226,11 @@ class CsvReader(BlockReader):
             table = self._cells(data, wanted | dict.fromkeys(self._real & wanted.keys(), pa.float64()))
         except pa.ArrowInvalid:  # fractions among whole numbers; and some space around numbers is none to this parser
             table = self._cells(data, dict.fromkeys(self.columns, pa.string()))
-        for j, name in enumerate(self.columns):
-            if pa.types.is_string(table.schema.field(j).type):
-                table = table.set_column(j, name, self._as(name, trimmed(table.column(j)), wanted[name]))
-        return table
+        as_wanted = (
+            self._as(name, trimmed(column), wanted[name]) if pa.types.is_string(column.type) else column
+            for name, column in zip(self.columns, table.columns, strict=True)
+        )
+        return pa.table(list(as_wanted), names=self.columns)
 
     def _as(self, name: str, column: Any, type_: Any) -> Any:
         """Return texts as what they are to be; whole numbers as real ones from where fractions come."""
@@ -262,12 +267,17 @@ class CsvReader(BlockReader):
 
     def _wrong(self, data: bytes, block: Block, starts: np.ndarray, records: np.ndarray) -> Any:
         """Yield the records that cannot be read: which, the column, what was expected and what came."""
+        import pyarrow as pa
+
         wrong = [k for k, r in enumerate(records) if not is_text(block.data[starts[r] : starts[r + 1]])]
         if wrong:
             for k in wrong:
                 yield k, None, "text in UTF-8", "bytes of another encoding"
             return
-        table = self._read(data, {})
+        try:
+            table = self._read(data, {})
+        except pa.ArrowInvalid:  # it has other rows than were found, as a lone carriage return ends one: see _unreadable
+            return
         for j, name in enumerate(self.columns):
             if self.kinds.get(name) not in ("integer", "number"):
                 continue
@@ -353,6 +363,22 @@ def is_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def knows_columns(position: Position) -> bool:
+    """Return whether a position says of columns what `known` does."""
+    columns, kinds, header, delimiter = (position.get(k) for k in ("columns", "kinds", "header", "delimiter"))
+    if not (isinstance(columns, list) and isinstance(kinds, dict) and isinstance(header, bool) and isinstance(delimiter, str)):
+        return False
+    decided = all(v in ("integer", "number", "text") for v in kinds.values())
+    return decided and all(type(v) is str for v in (*columns, *kinds)) and len(delimiter) == 1 and delimiter.isascii()
+
+
+def refuse_twice(names: list[str], path: str) -> None:
+    """Refuse columns of which two have one name."""
+    twice = next((name for name, n in Counter(names).items() if n > 1), None)
+    if twice is not None:
+        raise ValueError(f"{path}: the header names column {brief(twice)} twice; name each column once")
 
 
 def is_header(cells: list[str], more: list[list[str]]) -> bool:

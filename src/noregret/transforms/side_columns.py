@@ -8,6 +8,7 @@ import numpy as np
 
 from ..inputs.checking import Side
 from ..inputs.labels import Coded
+from ..text import brief
 from .table import Table
 from .table_cells import fields_of, unknown
 
@@ -23,7 +24,7 @@ def targets_and_sides(table: Table, record: Any, learn: bool) -> tuple[np.ndarra
     found: dict[str, Any] = {}
     for name, array in fields:
         if name in found and name == table.target:
-            raise TypeError(f"the target {name!r} holds texts in some rows and numbers in others; write all of them as texts")
+            raise TypeError(f"the target {brief(name)} holds texts in some rows and numbers in others; write all of them as texts")
         found.setdefault(name, array)
     asked = {role: getattr(table, role) for role in ("target", "weight", "time", *NAMES) if getattr(table, role) is not None}
     for role, name in asked.items():
@@ -68,7 +69,7 @@ def refuse_missing(name: str, missing: np.ndarray, what: str) -> None:
     """Refuse rows without a value."""
     if missing.any():
         row = int(np.argmax(missing))
-        raise ValueError(f"column {name!r} has no value in row {row} of the batch; {what}. Drop the row, or fill it.")
+        raise ValueError(f"column {brief(name)} has no value in row {row} of the batch; {what}. Drop the row, or fill it.")
 
 
 def targets(name: str, array: Any, learn: bool) -> np.ndarray | Coded | None:
@@ -93,7 +94,7 @@ def targets(name: str, array: Any, learn: bool) -> np.ndarray | Coded | None:
         return np.asarray(values, bool if pa.types.is_boolean(kind) else np.int64 if pa.types.is_integer(kind) else np.float64)
     if pa.types.is_null(kind):
         return np.empty(0) if learn else None
-    raise TypeError(f"the target {name!r} is of type {kind}; expected texts, numbers or truth values")
+    raise TypeError(f"the target {brief(name)} is of type {kind}; expected texts, numbers or truth values")
 
 
 def numbers(name: str, array: Any, what: str, learn: bool) -> np.ndarray:
@@ -103,7 +104,7 @@ def numbers(name: str, array: Any, what: str, learn: bool) -> np.ndarray:
     try:
         values = np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise TypeError(f"column {name!r} is of type {array.type}; expected numbers, as {what}") from None
+        raise TypeError(f"column {brief(name)} is of type {array.type}; expected numbers, as {what}") from None
     refuse_missing(name, np.isnan(values), f"expected numbers, as {what}")
     if learn and what == "weights":
         from ..inputs.checking import sample_weights
@@ -122,7 +123,7 @@ def moments(name: str, array: Any) -> np.ndarray:
             array = array.cast(pa.timestamp("us"))
         except pa.ArrowInvalid as e:
             raise ValueError(
-                f"column {name!r} holds no times: expected numbers, or dates such as 2024-01-31T12:00:00 ({e})"
+                f"column {brief(name)} holds no times: expected numbers, or dates such as 2024-01-31T12:00:00 ({e})"
             ) from None
     if kinds.is_date(array.type):
         array = array.cast(pa.timestamp("us"))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..engine.compiling import compiled
 from ..inputs.checking import Rows
+from ..text import brief, shortened
 from . import names as stores
 from .dicts_of_numbers import Places, bags, placed
 from .encode import CATEGORY, NUMBER, TEXT, Job, run
@@ -224,7 +225,7 @@ class Table(Step):
                 self._schema = found
         elif found != self._schema:
             gone, new = sorted(self._schema - found), sorted(found - self._schema)
-            what = f"missing: {', '.join(gone[:5])}" if gone else f"new: {', '.join(new[:5])}"
+            what = f"{'missing' if gone else 'new'}: {shortened(', '.join((gone or new)[:5]), 200)}"
             raise ValueError(
                 f"the columns are not those of the first batch; {what}. Give the same columns, or ignore those that vary."
             )
@@ -419,6 +420,6 @@ def refuse_long(column: Column) -> None:
     if sizes.max() > LONG:
         row = int(np.argmax(sizes > LONG))
         raise ValueError(
-            f"column {column.name!r} began with short texts, so it is read as categories, but row {row} of the batch holds "
+            f"column {brief(column.name)} began with short texts, so it is read as categories, but row {row} of the batch holds "
             f"{int(sizes[row])} bytes: {column.text(row)[:40]!r}... Declare it: text, categorical or ignore."
         )

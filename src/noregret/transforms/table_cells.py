@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..text import brief, shortened
+
 OPEN = b"noregret.open"  # in the metadata of a schema: other batches may have other columns, as lines of JSON do
 
 
@@ -152,8 +154,8 @@ def column_of(name: str, array: Any, numeric: bool, named: bool) -> Column:
         return Column(name, numbers_in(name, array), None) if numeric else Column(name, None, arrow_texts(array), category)
     if not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind)):
         raise TypeError(
-            f"column {name!r} is of type {kind}; expected numbers, texts or truth values. Leave it out (ignore), use a date as the "
-            "time column (time), or make a number or text of it first."
+            f"column {brief(name)} is of type {shortened(str(kind), 80)}; expected numbers, texts or "
+            "truth values. Leave it out (ignore), use a date as the time column (time), or make a number or text of it first."
         )
     if named or (category and not numeric):
         coded = array.dictionary_encode()
@@ -169,7 +171,7 @@ def refuse_infinite(name: str, values: np.ndarray) -> None:
     if np.isinf(values).any():
         row = int(np.argmax(np.isinf(values)))
         raise ValueError(
-            f"column {name!r} holds {values[row]} in row {row} of the batch; expected finite numbers. Drop the row first."
+            f"column {brief(name)} holds {values[row]} in row {row} of the batch; expected finite numbers. Drop the row first."
         )
 
 
@@ -193,7 +195,7 @@ def number_in(name: str, v: str | None, row: int) -> float:
         return math.nan if v is None or not v.strip() else float(v)
     except ValueError:
         raise ValueError(
-            f"column {name!r} was declared numeric but holds {v!r} in row {row} of the batch; expected a number. "
+            f"column {brief(name)} was declared numeric but holds {brief(v)} in row {row} of the batch; expected a number. "
             "Declare it categorical, or mend the row."
         ) from None
 
@@ -257,15 +259,15 @@ def number(name: str, v: Any, row: int) -> Any:
     """Return a number as it is, or an error that names the cell."""
     if not isinstance(v, (Real, np.number, np.bool_)):
         raise TypeError(
-            f"feature {name!r} has the value {v!r} in row {row}; expected a number, a text, a truth value or None. Leave it out "
-            "(ignore), or make a number or text of it first."
+            f"feature {brief(name)} has the value {brief(v)} in row {row}; expected a number, a text, a truth "
+            "value or None. Leave it out (ignore), or make a number or text of it first."
         )
     try:
         infinite = math.isinf(float(v))
     except OverflowError:
         infinite = True
     if infinite:
-        raise ValueError(f"feature {name!r} is {str(v)[:30]} in row {row}; expected finite numbers. Drop the row first.")
+        raise ValueError(f"feature {brief(name)} is {str(v)[:30]} in row {row}; expected finite numbers. Drop the row first.")
     return v
 
 
@@ -274,4 +276,5 @@ def unknown(names: Sequence[str], known: Sequence[str]) -> str:
     same = [n for n in known if n.casefold() == names[0].casefold()]
     near = same or difflib.get_close_matches(names[0], known, 1)
     there = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-    return f"no column {names[0]!r}{f'; did you mean {near[0]!r}?' if near else ''} (columns: {there})"
+    hint = f"; did you mean {brief(near[0])}?" if near else ""
+    return f"no column {brief(names[0])}{hint} (columns: {shortened(there, 300)})"
