@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test quick check bench browser format clean
+.PHONY: run test quick check fuzz bench browser format clean
 
 run: .venv/core
 	mkdir -p build
@@ -21,6 +21,11 @@ check: .venv/test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_architecture.py
+
+# Changed files for every reader and the loader of models, in a child process with limits; a finding is printed with its case.
+MINUTES ?= 10
+fuzz: .venv/test
+	$(BIN)/python tests/fuzz.py --minutes $(MINUTES)
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks

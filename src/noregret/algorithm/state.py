@@ -37,6 +37,7 @@ class Slot:
         "move"  # of models that are joined: "move" (see merging.py), "sum" (a true count), "max", "min", "keep" (the first)
     )
     scratch: bool = False  # no meaning between rounds: not saved, fresh for each call that predicts
+    most: str = ""  # whole numbers from 0 to the size of this axis: compiled code trusts them
     eye: bool = False  # the fill is on the diagonal of the last two axes, and 0 elsewhere
 
     def shape(self, dims: Dims) -> tuple[int, ...]:

@@ -55,7 +55,7 @@ class State(NamedTuple):
     age: Whole  # rounds that forgot
     top: Number  # no less than the trace of P over the known features
     rows: Annotated[Any, Slot(("row", "feature"), dtype=np.float64)]
-    ends: Stamps  # a row has no coordinates from here on
+    ends: Annotated[Any, Slot(("row",), dtype=np.int64, most="feature")]  # a row has no coordinates from here on
     y: Annotated[Any, Slot(("row", "target"), dtype=np.float64)]
     c: Annotated[Any, Slot(("row",), dtype=np.float64)]  # weights; 0 for a row that was removed
     born: Stamps

@@ -348,7 +348,7 @@ class Model(Held):
         state = packing.unpacked(spec, tensors, dims, given["dtype"], features.size)
         m = cls(learner, features, None, sparse)
         expect(dims.keys() == m.dims.keys() and dims["two"] == 2, f"the sizes {sorted(m.dims)}", dims)
-        check_tally(tally, m.tally, rows if many else 3)
+        check_tally(tally, m.tally, labels, many)
         m.labels, m.many, m.dims, m.tally, m.spec, m.state = labels, many, dims, tally, spec, state
         for w in state:
             inside = getattr(w, "inside", w)

@@ -291,9 +291,10 @@ class Pool:
         for k, a in m.weighing.arrays().items():
             found = tensors.pop(f"state.{k}")
             expect(found.dtype == a.dtype and found.shape == a.shape, f"{k} of shape {a.shape}", found.shape)
+            expect(bool(np.isfinite(found).all()), f"finite numbers in {k}", found)
             a[:] = found
         tally = tensors.pop("tally")
-        check_tally(tally, m.tally, len(m.labels) if m.many else 3)
+        check_tally(tally, m.tally, labels, m.many)
         m.tally[:] = tally
         parts = []
         for k, own in enumerate(meta["within"]):
