@@ -60,6 +60,13 @@ def test_json_numbers_that_are_not_finite_are_bad_rows():
         assert refusal("t.jsonl", f'{{"a":0.5}}\n{{"a":{number}}}\n').startswith("t.jsonl:2: expected")
 
 
+def test_json_with_half_of_a_surrogate_pair():
+    """JSON may escape it, but it is no text."""
+    for line in (r'{"a":"\ud800"}', r'{"\udfff":1}'):
+        assert refusal("t.jsonl", '{"a":"x"}\n' + line + '\n{"a":[1]}').endswith("found half of a surrogate pair")
+    assert rows("t.jsonl", r'{"a":"\ud83d\ude00"}') == 1
+
+
 # ---- other tables ----------------------------------------------------------------------------------------------------
 def test_an_arff_attribute_that_is_there_twice():
     """It is named."""
@@ -90,6 +97,13 @@ def test_long_cells_among_the_first_lines():
     """A text may be longer than Python's csv module takes."""
     data = "a,b,y\n1," + "x" * 140_000 + ",p\n2,z,q\n"
     assert rows("t.csv", data, target="y", text="b") == 2
+
+
+def test_whole_numbers_that_no_float_holds():
+    """As features they are rounded."""
+    assert rows("t.csv", f"a,b\n1,{2**62 + 1}\n2,3\n") == 2
+    for data in columns(a=[2**62 + 1, 3], y=["p", "q"]):
+        assert rows("t.parquet", data, target="y") == 2
 
 
 def test_a_carriage_return_inside_a_line():

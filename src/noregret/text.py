@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable, Sequence
 
+HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs: JSON may escape one alone, or join two; no text in UTF-8 holds one
 PLAIN = str.maketrans({"±": "+-", "…": "...", "≤": "<="})
 
 

@@ -37,6 +37,7 @@ class Slot:
         "move"  # of models that are joined: "move" (see merging.py), "sum" (a true count), "max", "min", "keep" (the first)
     )
     scratch: bool = False  # no meaning between rounds: not saved, fresh for each call that predicts
+    squares: bool = False  # sums of squares, which may overflow; all else stays finite
     most: str = ""  # whole numbers from 0 to the size of this axis: compiled code trusts them
     eye: bool = False  # the fill is on the diagonal of the last two axes, and 0 elsewhere
 
@@ -170,12 +171,12 @@ def expansion(what: str, parts: list[str], average: bool, basis: Basis) -> Any:
     """Return the kind of a kernel expansion: what is tracked follows from what the step, its parts and the budget need."""
     vectors, reals = Slot(("class", "slot"), dtype=np.float64), Slot(("slot",), dtype=np.float64)
     scratch, row = Slot(("slot",), dtype=np.float64, scratch=True), Slot(("feature",), dtype=np.float64, scratch=True)
-    ends = Slot(("slot",), dtype=np.int64)
+    ends, squares = Slot(("slot",), dtype=np.int64), Slot(("slot",), dtype=np.float64, squares=True)
     cap = made(Capped, AGE, *basis.cap) if basis.cap else Free()
     store = {
-        "packed": lambda: made(Packed, Slot(("feature", "slot")), reals, row),
-        "ragged": lambda: made(Ragged, Slot(("cell",), dtype=np.uint32), Slot(("cell",)), ends, ends, AGE, reals, row, cap),
-        "objects": lambda: made(Objects, Slot(("slot",), dtype=object), reals),
+        "packed": lambda: made(Packed, Slot(("feature", "slot")), squares, row),
+        "ragged": lambda: made(Ragged, Slot(("cell",), dtype=np.uint32), Slot(("cell",)), ends, ends, AGE, squares, row, cap),
+        "objects": lambda: made(Objects, Slot(("slot",), dtype=object), squares),
     }[basis.store]()
     tracked = "norm" in what or "norm" in parts
     if average and tracked:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping
 from functools import singledispatch
 from typing import Any
@@ -16,11 +15,10 @@ import numpy as np
 
 from ..algorithm.params import Choice
 from ..owners import owner
-from ..text import brief
+from ..text import HALVES, brief
 
 Parts = dict[str, Any]
 Tensors = dict[str, np.ndarray]
-HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs, which JSON would join
 NUMBERS = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64)
 SCALARS: dict[str, Any] = {t.__name__: t for t in (*NUMBERS, np.str_, np.bytes_)}
 ARRAYS: dict[str, Any] = {**SCALARS, "object_": np.object_}

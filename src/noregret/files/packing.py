@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..algorithm.state import Dims, Slot, leaves, tmap
-from .json_values import Tensors, expect, listed, written
+from ..text import brief
+from .json_values import ModelFileError, Tensors, expect, listed, written
 
 LEAST = 256  # cells of the smallest array that is worth listing
 MOST = 1 << 32  # cells of the largest array that a list may stand for
@@ -68,13 +69,14 @@ def unpacked(spec: Any, tensors: Tensors, dims: Dims, dtype: Any, features: int)
 def check_cells(slot: Slot, a: np.ndarray, dims: Dims, what: str) -> None:
     """Refuse numbers that no learner comes to hold: it would answer NaN or infinity, or compiled code would leave its arrays.
 
-    Sums of squares, which have no sign to mirror, may overflow. A number on its own that begins with 1 is a multiplier, by which
-    steps divide; a whole number on its own is a count.
+    A number on its own that begins with 1 is a multiplier, by which steps divide; a whole number on its own is a count.
     """
     if a.dtype.kind == "f":
-        overflows = slot.promote in ("copy", "square")
-        sound = not (np.isnan(a).any() or np.isneginf(a).any()) if overflows else np.isfinite(a).all()
-        expect(bool(sound), f"finite numbers in {what}", a[~np.isfinite(a)][:3])
+        if not (np.isfinite(a) | (slot.squares & (a == np.inf))).all():
+            raise ModelFileError(
+                f"expected finite numbers in {what}, found {brief(a[~np.isfinite(a)][:3])}; the learner met numbers too large "
+                "for it (scale them, and learn again), or the file was changed"
+            )
         expect(slot.axes != () or slot.fill != 1.0 or a[0] != 0.0, f"a multiplier in {what}", a[:1])
     if a.dtype.kind == "i" and (slot.most or slot.axes == ()):
         upto = dims[slot.most] if slot.most else np.inf

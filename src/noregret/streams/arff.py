@@ -61,9 +61,8 @@ class ArffReader(CsvReader):
         """Take them back."""
         super().remember(position)
         nominal = position.get("nominal", {})
-        if not (
-            isinstance(nominal, dict) and all(isinstance(v, list) and all(type(x) is str for x in v) for v in nominal.values())
-        ):
+        sound = isinstance(nominal, dict) and all(isinstance(v, list) and all(type(x) is str for x in v) for v in nominal.values())
+        if not (sound and nominal.keys() <= set(self.columns)):
             raise no_position(position)
         self.nominal = dict(nominal)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..inputs.batch import BadRow, Position
-from ..text import brief, said
+from ..text import HALVES, brief, said
 from ..transforms.table_cells import OPEN, flat
 from .delimited import refuse_twice
 from .pieces import limits, places
@@ -25,7 +25,8 @@ DEEPEST = 64  # objects and lists inside each other; parsers that recurse overfl
 TEXT = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|$)', re.S)
 
 
-OPENING, CLOSING = np.frombuffer(b"{[", np.uint8), np.frombuffer(b"}]", np.uint8)
+STEPS = np.zeros(256, np.int8)  # of depth, by byte
+STEPS[[*b"{["]], STEPS[[*b"}]"]] = 1, -1
 LARGEST = sys.float_info.max
 
 
@@ -73,8 +74,8 @@ class JsonReader(BlockReader):
 
     def _object(self, line: bytes, path: str, number: int) -> dict[str, Any]:
         """Return the cells of one line."""
-        if depth(line) > DEEPEST:
-            raise BadRow(path, number, None, f"at most {DEEPEST} objects and lists inside each other", f"{depth(line)}")
+        if (deep := depth(line)) > DEEPEST:
+            raise BadRow(path, number, None, f"at most {DEEPEST} objects and lists inside each other", f"{deep}")
         try:
             x = json.loads(line)
         except json.JSONDecodeError as e:
@@ -89,6 +90,8 @@ class JsonReader(BlockReader):
             raise BadRow(path, number, 1, "a JSON object on one line", f"a {type(x).__name__}")
         cells = dict(flat({k: v for k, v in x.items() if k not in self.ignored}))
         for name, v in cells.items():
+            if HALVES.search(name) or (isinstance(v, str) and HALVES.search(v)):
+                raise BadRow(path, number, None, f"text under {brief(name)}", "half of a surrogate pair")
             if isinstance(v, list):
                 raise BadRow(path, number, None, f"a number or text under {brief(name)}", "a list")
             if isinstance(v, (int, float)) and not -LARGEST <= v <= LARGEST and v == v:
@@ -120,8 +123,7 @@ def depth(line: bytes) -> int:
     if most <= DEEPEST:
         return most
     marks = np.frombuffer(TEXT.sub(b"", line), np.uint8)
-    steps = np.isin(marks, OPENING).astype(np.int64) - np.isin(marks, CLOSING)
-    return int(steps.cumsum().max(initial=0))
+    return int(STEPS[marks].cumsum(dtype=np.int32).max(initial=0))
 
 
 def fast_json(data: bytes, ignored: Iterable[str] = ()) -> Any:

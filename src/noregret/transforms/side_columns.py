@@ -102,7 +102,7 @@ def numbers(name: str, array: Any, what: str, learn: bool) -> np.ndarray:
     import pyarrow as pa
 
     try:
-        values = np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        values = np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise TypeError(f"column {brief(name)} is of type {array.type}; expected numbers, as {what}") from None
     refuse_missing(name, np.isnan(values), f"expected numbers, as {what}")

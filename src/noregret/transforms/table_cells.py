@@ -161,7 +161,7 @@ def column_of(name: str, array: Any, numeric: bool, named: bool) -> Column:
         coded = array.dictionary_encode()
         words = pa.array([None if v is None or v != v else category_text(v) for v in coded.dictionary.to_pylist()], pa.string())
         return Column(name, None, arrow_texts(words.take(coded.indices)), category)
-    values = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    values = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)  # a whole number beyond 2^53 is rounded
     refuse_infinite(name, values)
     return Column(name, values, None)
 
