@@ -1,6 +1,11 @@
 """Files that are damaged, forged or only odd give an answer or one line: cases of the fuzzer, and what it has found."""
 
 import json
+import os
+import re
+import stat
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -171,6 +176,42 @@ def test_damaged_arrays(name):
     changed = data.replace(b"(20, 3)", b"(9**9,)").replace(b"'shape': (", b"'shape': (99999999999, ")
     assert changed != data
     assert "expected arrays of numbers" in refusal(name, changed, format="npz")
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+FULL = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+from noregret.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    "command", ["train SOURCE --model pa1 --save FILE", "convert SOURCE FILE.svm", "evaluate SOURCE --model pa1 --html FILE"]
+)
+def test_a_full_disk_names_the_file(command, tmp_path):
+    """And leaves nothing behind."""
+    given = command.replace("SOURCE", "synthetic:linear?n=200&d=300").replace("FILE", "out").split()
+    env = {**os.environ, "NOREGRET_JIT": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", FULL, *given], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.search(r"^Error: (cannot write )?out(\.svm)?: File too large$", done.stderr, re.M)
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_is_no_file_is_written_to_as_it_is(tmp_path):
+    """A device or pipe is not replaced by a file: for root, that would be the end of /dev/null."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    m = nr.PA1()
+    m.save(path)
+    assert os.read(reading, 1 << 16) == m.to_bytes()
+    os.close(reading)
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert os.listdir(tmp_path) == ["pipe"]
 
 
 # ---- positions -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ..files.drafts import DRAFT
+from ..files.drafts import DRAFT, FULL
 from ..version import __version__
 
 COMMANDS = ("evaluate", "compare", "sweep", "train", "predict", "inspect", "convert", "algorithms", "cite", "new", "warm")
@@ -61,6 +61,8 @@ def message(e: BaseException) -> str:
         return "out of memory: fold the features with --hash-bits, or take fewer rows with --limit"
     if isinstance(e, OSError) and e.strerror and e.filename is not None:
         return f"{re.sub(DRAFT, '', str(e.filename))}: {e.strerror}"
+    if isinstance(e, OSError) and e.errno in FULL:  # files are named
+        return f"standard output: {e.strerror}"
     return str(e) or type(e).__name__
 
 

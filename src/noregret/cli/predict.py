@@ -167,5 +167,5 @@ def target(path: str) -> Iterator[TextIO]:
         return
     from ..files.drafts import drafted
 
-    with drafted(path) as draft, open(draft, "x", encoding="utf-8", newline="") as out:
+    with drafted(path) as draft, open(draft, "w", encoding="utf-8", newline="") as out:
         yield out
