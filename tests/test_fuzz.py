@@ -146,6 +146,12 @@ def test_two_columns_of_one_name():
         assert refusal("t.parquet", data, target="y").endswith("names column 'a' twice; name each column once")
 
 
+def test_parquet_names_that_are_no_text():
+    """The file is damaged."""
+    data = columns(colour=[1.0, 2.0], y=["p", "q"])[0].replace(b"colour", b"col\xfdur")
+    assert "damaged" in refusal("t.parquet", data, target="y")
+
+
 def test_changed_pages_of_parquet_are_noticed():
     """Where the file has checksums."""
     data = bytearray(columns(a=np.arange(1000.0) + 0.5, y=["p"] * 1000)[0])
@@ -235,6 +241,15 @@ def test_positions_that_are_none(change):
     (batch,) = reader.batches()
     assert list(reader.batches(batch.position)) == []
     with pytest.raises(ValueError, match="expected a position|the position is in file|expected at least"):
+        list(reader.batches({**batch.position, **change}))
+
+
+@pytest.mark.parametrize("change", [{"nominal": {"b": ["u"]}}, {"nominal": {"a": [1]}}, {"kinds": {}}])
+def test_positions_in_arff_know_the_attributes(change):
+    """All of them, and no others."""
+    reader = nr.stream(Held(b"@attribute a {u,v}\n@data\nu\nv\n", "t.arff")).reader
+    (batch,) = reader.batches()
+    with pytest.raises(ValueError, match="expected a position"):
         list(reader.batches({**batch.position, **change}))
 
 

@@ -62,7 +62,7 @@ class ArffReader(CsvReader):
         super().remember(position)
         nominal = position.get("nominal", {})
         sound = isinstance(nominal, dict) and all(isinstance(v, list) and all(type(x) is str for x in v) for v in nominal.values())
-        if not (sound and nominal.keys() <= set(self.columns)):
+        if not (sound and nominal.keys() <= self.kinds.keys() == set(self.columns)):
             raise no_position(position)
         self.nominal = dict(nominal)
 

@@ -285,7 +285,7 @@ def undamaged(path: str) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError, MemoryError, OverflowError) as e:
+    except (pa.ArrowException, OSError, MemoryError, OverflowError, UnicodeError) as e:
         if isinstance(e, OSError) and e.errno is not None:  # of the system: missing, unreadable
             raise
         raise ValueError(
