@@ -13,6 +13,7 @@ from ..text import amount
 from . import plugins
 from .options import Command, Decorator, Option, ParamType
 from .values import Costs, Grouping, ListOf, Named, Number, Pairs, Values
+from .wording import PREFIX, spoken
 
 LEFT_OUT = ("epochs", "shuffle", "seed", "hash_bits")  # of `fit`, or of the source
 SHARED = {
@@ -29,7 +30,6 @@ SHARED = {
     "groups": "Features that belong together: by a prefix of their names, or as a file says, a line for each.",
 }
 WORDS = {"mode": ("max_loss", "prediction"), "margin": ("sqrt_cost", "cost", "unit"), "dtype": ("float64", "float32")}
-PREFIX = "learner_"  # of the names by which a command gets their values
 EXTRA = "noregret.cli.learner_options"
 ARGS = "noregret.cli.arguments"
 
@@ -179,7 +179,7 @@ def from_spec(spec: str, given: Mapping[str, Any] | None = None) -> Any:
     try:
         return validated(made(spec, given))
     except (TypeError, ValueError) as e:
-        raise click.UsageError(str(e)) from None
+        raise click.UsageError(spoken(str(e))) from None
 
 
 # ---- options of a learner --------------------------------------------------------------------------------------------

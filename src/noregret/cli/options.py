@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..streams.formats import files
+from .wording import note_names
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -37,6 +38,7 @@ class Command(click.Command):
             from ..engine.processor import chosen
 
             chosen()
+        note_names(ctx)
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

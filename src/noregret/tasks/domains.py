@@ -125,7 +125,7 @@ class WithDomains(NamedTuple):
 def checked(tasks: Any, n: int) -> np.ndarray:
     """Return the task of each of n rows, all of them values that can be looked up."""
     if tasks is None:
-        raise ValueError("every row belongs to a task, got none: give tasks=, or task_column= (--task-column) for tables and dicts")
+        raise ValueError("every row belongs to a task, got none: give tasks=, or task_column= for tables and dicts")
     if isinstance(tasks, str) or not isinstance(tasks, (Sequence, np.ndarray)):
         given = [tasks] * n
     else:

@@ -132,7 +132,7 @@ def held(stream: Stream, limit: int | None = None) -> Batch:
         if size > LIMIT:
             raise ValueError(
                 f"{stream.name} needs more than {LIMIT >> 20} MB of memory in one piece, which orders other than its own ask for: "
-                "take fewer rows (limit, --limit), or go without permutations and folds"
+                "take fewer rows (limit=...), or go without permutations and folds"
             )
         batches.append(batch)
         if left == 0:

@@ -38,5 +38,5 @@ def check_scales(opened: Stream, fronts: Sequence[Front | None]) -> None:
         if front is not None and any(isinstance(m, Scale) for m in takewhile(lambda m: m.outputs is None, front.maps)):
             raise ValueError(
                 f"{opened.name} is a table, of which Scale standardises the numbers alone: it must come first in all models that "
-                "are compared. Give scale=True (--scale), or begin all of them with it."
+                "are compared. Give scale=True, or begin all of them with it."
             )
