@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..files.drafts import check_folder
 from ..streams.formats import files
 from .wording import note_names
 
@@ -291,16 +292,9 @@ FILES = ("html", "figures", "curves", "plot", "report_json")
 
 def check_files(options: Mapping[str, Any]) -> None:
     """Refuse files that could not be written, before the work begins."""
-    import os
-    from pathlib import Path
-
     for path in (options[name] for name in FILES if options.get(name)):
-        parent = Path(path).absolute().parent
-        if not parent.is_dir():
-            raise click.ClickException(f"cannot write {path}: there is no directory {Path(path).parent}")
-        if not os.access(parent, os.W_OK):
-            raise click.ClickException(f"cannot write {path}: the directory {Path(path).parent} does not let you")
-    if options.get("plot") and Path(options["plot"]).suffix.lower() not in (".png", ".svg"):
+        check_folder(path)
+    if options.get("plot") and not options["plot"].lower().endswith((".png", ".svg")):
         raise click.UsageError(f"--plot writes a file that ends in .png or .svg, got {options['plot']!r}")
 
 

@@ -18,11 +18,9 @@ def drafted(path: str | os.PathLike[str], durable: bool = False) -> Iterator[str
 
     A link stays a link. A durable file survives a loss of power: its bytes, and its name in the folder, are on the disk.
     """
+    check_folder(path)
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
-    if not os.path.isdir(folder):
-        given = os.path.dirname(os.fspath(path)) or folder
-        raise FileNotFoundError(f"cannot write {os.fspath(path)}: there is no directory {given}; make it first")
     draft = f"{target}.{secrets.token_hex(8)}.tmp"
     try:
         yield draft
@@ -34,6 +32,16 @@ def drafted(path: str | os.PathLike[str], durable: bool = False) -> Iterator[str
             os.unlink(draft)
     if durable and hasattr(os, "O_DIRECTORY"):  # elsewhere folders cannot be opened
         sync(folder)
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose folder is not there or lets no one write."""
+    folder = os.path.dirname(os.path.realpath(path))
+    given = os.path.dirname(os.fspath(path)) or folder
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"cannot write {os.fspath(path)}: there is no directory {given}; make it first")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"cannot write {os.fspath(path)}: the directory {given} does not let you")
 
 
 def sync(path: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..algorithm.kernel_options import kernelizable
 from ..algorithm.rounds import EXAMPLES, UPDATES
-from ..algorithm.state import Need, needs_of
+from ..algorithm.state import COUNT, Need, needs_of
 from ..inputs import checking
 from ..inputs.checking import Rows
 from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, Row, is_dicts, joined, read_all, stacked
@@ -323,6 +323,12 @@ class Learner(KernelInterface, Base):
     def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> list[Progress]:
         """Learn from checked rows in order."""
         return [Progress(m.learn(rows, y, c), y)]
+
+    @property
+    def has_schedule(self) -> bool:
+        """Whether step sizes change with the rounds, so that there is something to restart."""
+        parts = self.parameters.resolve(self.get_params(), 1)
+        return self.State is not None and COUNT in needs_of(self.State) and not any(getattr(v, "steady", False) for v in parts)
 
     def _read(self, W: np.ndarray) -> Any:
         """Return weights as the reader wants them."""

@@ -101,6 +101,11 @@ class Hedge(Classifier):
         """Return the learners."""
         return recommended() if given.get("learners") is None else given["learners"]
 
+    @property
+    def has_schedule(self) -> bool:
+        """Whether a member has step sizes that change with the rounds."""
+        return any(member.learner.has_schedule for member in members(self.pool(self.get_params())))
+
     @classmethod
     def rule_of(cls, given: dict[str, Any]) -> tuple[str, float | None, float | None]:
         """Return rule, eta and alpha, each checked."""

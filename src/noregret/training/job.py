@@ -103,8 +103,8 @@ def checked(
     if epochs < 1:
         raise ValueError(f"epochs must be at least 1, got {epochs!r}")
     path = None if save is None else Path(save)
-    if path is not None and not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no directory {path.parent}")
+    if path is not None:
+        drafts.check_folder(path)
     return path
 
 

@@ -219,13 +219,16 @@ class Plan:
     def study(self, kind: str, opened: Stream, runs: list[Run]) -> Report:
         """Do it."""
         draw_alike(runs)
+        other = self.open_holdout(opened)
+        if self.settings.on_drift == "reset-rate":
+            check_schedules(runs)
         if self.permutations is not None:
             how: dict[str, Any] = {"limit": self.limit, "watch": self.watch, "stop": self.stop}
             results, found = splits.permuted(opened, runs, self.permutations, self.seed, **how)
         else:
             results, found = self.once(kind, opened, runs)
         if not found.stopped:
-            self.extra(opened, runs, results)
+            self.extra(opened, runs, results, other)
         done = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
         notes = [left_behind(run) for run in runs if run.failed is not None]
         notes += found.notes + self.notes
@@ -279,12 +282,21 @@ class Plan:
         how: dict[str, Any] = {"radius": self.radius, "norm": self.norm, "tolerance": self.tolerance}
         add_regret(replay, runs, results, **how, limit=limit, watch=watch)
 
-    def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]]) -> None:
+    def open_holdout(self, opened: Stream) -> Stream | None:
+        """Return the rows that are answered at the end; refuse a source of them that cannot be read, before the work begins."""
+        if self.holdout is None:
+            return None
+        other = stream(self.holdout, **self.source)
+        if other.reader.tabular != opened.reader.tabular:
+            kinds = [f"{s.name} has {'named columns' if s.reader.tabular else 'numbered features'}" for s in (opened, other)]
+            raise ValueError(f"the rows of holdout must be like those of the source: {', and '.join(kinds)}")
+        return other
+
+    def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]], other: Stream | None) -> None:
         """Add what is found on rows that are not learned from."""
         going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
         scored = [run for run, _ in going]
-        if self.holdout is not None:
-            other = stream(self.holdout, **self.source)
+        if other is not None:
             for (_, result), figures in zip(going, splits.scored(scored, other, opened.front), strict=True):
                 result["holdout"] = figures
         if self.validation is not None:
@@ -297,6 +309,15 @@ class Plan:
 
 class Stopped(Exception):
     """Someone asked for an end of the search for the best fixed models."""
+
+
+def check_schedules(runs: Sequence[Run]) -> None:
+    """Refuse to restart the step sizes of learners whose step sizes do not change."""
+    if without := [run.label for run in runs if not run.learner.has_schedule]:
+        raise ValueError(
+            f"on_drift='reset-rate' does nothing for {', '.join(without)}: no step sizes change with the rounds there. "
+            "Use on_drift='reset', or a learner such as ogd, fobos or alma"
+        )
 
 
 def left_behind(run: Run) -> str:
