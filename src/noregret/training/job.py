@@ -189,7 +189,7 @@ class Job:
         learner = self.learner
         bias = has_bias(learner)
         features = None if learner.started else self.opened.features(batch.data, bias)
-        learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features)
+        learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features, keep=False)
 
     def _end_pass(self) -> None:
         """Note that the source was read to its end: that of the last file was where it ended when the pass began, or later."""

@@ -125,14 +125,19 @@ class Run:
         """Yield rows as the learner takes them. Maps learn from rows as they are read, before labels come and whatever drifts."""
         batch = batch._replace(y=suited(batch.y, self.learner))
         if self.front is None:
-            yield batch
+            yield from self._in_room(batch)
             return
         self.width = max(self.width, batch.data.width)
         start = thread_time()
         for a, b, rows in self.front.in_pieces(batch.data, True):
             self.seconds += thread_time() - start
-            yield batch.cut(a, b)._replace(data=rows)
+            yield from self._in_room(batch.cut(a, b)._replace(data=rows))
             start = thread_time()
+
+    def _in_room(self, batch: Batch) -> Iterator[Batch]:
+        """Yield rows in runs whose scores take bounded memory."""
+        for a, b in self.learner.in_room(self.learner.held, batch.y, batch.data.n):
+            yield batch.cut(a, b)
 
     def _take(self, batch: Batch, stream: Stream) -> None:
         """Answer and learn rows as the learner takes them."""

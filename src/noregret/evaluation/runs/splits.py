@@ -175,12 +175,12 @@ class Answered:
         self.table.declared = False
 
     def add(self, batch: Batch) -> None:
-        """Answer some rows."""
-        if self.front is None:
-            self._add(batch)
-            return
-        for a, b, rows in self.front.in_pieces(batch.data, False):
-            self._add(batch.cut(a, b)._replace(data=rows))
+        """Answer some rows, in runs whose scores take bounded memory."""
+        whole = [(0, batch.data.n, batch.data)]
+        for a, b, rows in whole if self.front is None else self.front.in_pieces(batch.data, False):
+            piece = batch.cut(a, b)._replace(data=rows)
+            for run in self.learner.in_room(self.learner.model, None, rows.n):
+                self._add(piece.cut(*run))
 
     def _add(self, batch: Batch) -> None:
         """Answer rows as the learner takes them."""
@@ -192,7 +192,7 @@ class Answered:
             return
         table.extend(table.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
         codes = codes_of(y, table)
-        predicted = m.task.codes(m, f)
+        predicted = learner.task.codes(m, f)
         known = len(m.labels)
         if m.many and len(table) > known:
             f = np.hstack([f, np.zeros((len(f), len(table) - known))])
