@@ -124,6 +124,11 @@ class Pool:
         """Whether a member depends on the number of classes."""
         return any(member.m.by_classes for member in self.members)
 
+    @property
+    def pairs_features(self) -> bool:
+        """Whether a member has a cell for every pair of features."""
+        return any(member.m.pairs_features for member in self.members)
+
     def expect(self, new: int) -> None:
         """Refuse labels for which a member has no room."""
         for member in self.members:

@@ -82,12 +82,14 @@ class Classifier(Compactable):
         """Return the runs of rows to learn at once: all, unless a new class takes room from the others."""
         labels = m.labels
         assert labels is not None
-        if not m.by_classes or labels.declared:
+        if labels.declared or not (m.by_classes or m.pairs_features):
             return [(0, n)]
         counted = np.arange(n) if c is None else np.flatnonzero(c)
         values, inverse = distinct(some(y, counted))
         new = [k for k, v in enumerate(values) if v not in labels.index]
         m.expect(len(new))
+        if not m.by_classes:
+            return [(0, n)]
         starts = sorted({0, *(int(counted[np.argmax(inverse == k)]) for k in new)})
         return list(zip(starts, [*starts[1:], n], strict=True))
 
