@@ -225,7 +225,7 @@ class Learner(KernelInterface, Base):
             yield rows
             return
         places, a = f.places(batch.ahead), 0
-        apart = m.filled or m.algorithm.arrange is not None
+        apart = m.filled or self.algorithm.arrange is not None
         for i, new in arrivals(rows, places, c, apart):
             if apart and a < i:
                 yield moved(rows.cut(a, i), places)
