@@ -16,7 +16,7 @@ import numpy as np
 
 from ..inputs.batch import BadRow, Position
 from .pieces import holds
-from .records import joined, scanned
+from .records import joined, line_numbers, scanned
 from .source import Source
 from .table_reader import BLOCK, BOM, Block, BlockReader, Parsed
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 NUMERIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+PLAIN = r"^-?\d+(\.\d+)?([eE][-+]?\d+)?$"  # beyond doubt a number
 MOSTLY = 0.9
 PEEK = 200  # rows that tell whether the first one is a header
 LONGEST_NAME = 100  # characters; a longer cell is not a column name
@@ -124,9 +125,9 @@ class CsvReader(BlockReader):
         while rows is None and good.any():
             rows = self._rows(block, starts, np.flatnonzero(good), faults)
             good[list(faults)] = False
-        for r in sorted(faults):
-            column, expected, found = faults[r]
-            self.bad(BadRow(block.path, block.line + block.data.count(b"\n", 0, int(starts[r])), column, expected, found))
+        faulty = sorted(faults)
+        for r, line in zip(faulty, line_numbers(block.data, starts[faulty], block.line).tolist(), strict=True):
+            self.bad(BadRow(block.path, line, *faults[r]))
         return Parsed(rows, int(starts[-1]))
 
     def scan(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
@@ -262,17 +263,17 @@ class CsvReader(BlockReader):
 
     def _wrong(self, data: bytes, block: Block, starts: np.ndarray, records: np.ndarray) -> Any:
         """Yield the records that cannot be read: which, the column, what was expected and what came."""
-        wrong = [k for k, r in enumerate(records) if not is_text(block.data[starts[r] : starts[r + 1]])]
-        if wrong:
-            for k in wrong:
-                yield k, None, "text in UTF-8", "bytes of another encoding"
+        if not is_text(data):
+            for k, r in enumerate(records):
+                if not is_text(block.data[starts[r] : starts[r + 1]]):
+                    yield k, None, "text in UTF-8", "bytes of another encoding"
             return
         table = self._read(data, {})
         for j, name in enumerate(self.columns):
             if self.kinds.get(name) not in ("integer", "number"):
                 continue
             column = table.column(j).combine_chunks()
-            for k in not_numbers(column, 0):
+            for k in not_numbers(column):
                 hint = (
                     "a number"
                     if name in self.required or name in self.numbers
@@ -316,18 +317,21 @@ def kind_of(column: Any) -> str | None:
     return "number" if (pc.sum(met.filter(numbers)).as_py() or 0) >= MOSTLY * pc.sum(met).as_py() else "text"
 
 
-def not_numbers(column: Any, before: int) -> list[int]:
-    """Return the rows of the cells that are not numbers, by bisection."""
+def not_numbers(column: Any) -> list[int]:
+    """Return the rows of the cells that are not numbers. Each text in doubt is tried once: a cast that fails is slow."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    try:
-        column.cast(pa.float64())
-        return []
-    except pa.ArrowInvalid:
-        half = len(column) // 2
-        if half == 0:
-            return [before]
-        return not_numbers(column[:half], before) + not_numbers(column[half:], before + half)
+    def is_number(text: str) -> bool:
+        try:
+            return pa.scalar(text).cast(pa.float64()).is_valid
+        except pa.ArrowInvalid:
+            return False
+
+    doubtful = np.flatnonzero(pc.equal(pc.match_substring_regex(column, PLAIN), False).fill_null(False))
+    texts = column.take(doubtful).to_pylist()
+    wrong = {text for text in set(texts) if not is_number(text)}
+    return [int(k) for k, text in zip(doubtful, texts, strict=True) if text in wrong]
 
 
 def record_batch(table: Any, kinds: dict[str, str]) -> Any:
