@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..inputs.batch import BadRow, Position
+from ..inputs.labels import EXACT, NUMERIC
+from ..transforms.table_cells import WRITTEN
 from .pieces import holds
 from .records import joined, line_numbers, scanned
 from .source import Source
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from ..transforms.table import Table
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
-NUMERIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 PLAIN = r"^-?\d+(\.\d+)?([eE][-+]?\d+)?$"  # beyond doubt a number
 MOSTLY = 0.9
 PEEK = 200  # rows that tell whether the first one is a header
@@ -59,6 +59,8 @@ class CsvReader(BlockReader):
         self.text = (text,) if isinstance(text, str) else tuple(text)
         self.numbers: tuple[str, ...] = ()  # columns whose cells must be numbers
         self._real: set[str] = set()  # columns of whole numbers that had fractions in a later block
+        self.target: str | None = None  # a column of labels, which numbers must not change
+        self._labels: Any = None  # those of a block that numbers would change, as text
         self.named: set[str] = set()  # columns that are named somewhere: a row that holds one is the header
         self.columns: list[str] = []
         self.kinds: dict[str, str] = {}  # integer, number or text, once decided
@@ -67,6 +69,7 @@ class CsvReader(BlockReader):
         """Keep what a table reads as categories or text as it is written, too; and know a header by the names in it."""
         super().heed(table, learn)
         self.text, self.numbers, self.named = tuple(table.as_written), tuple(table.as_numbers), table.named
+        self.target = table.target
 
     def known(self) -> Position:
         """Return the columns and their kinds."""
@@ -174,7 +177,13 @@ class CsvReader(BlockReader):
             return None
         for j, name in enumerate(self.columns):
             self._unfit(name, j, table.column(name), records, faults)
-        return record_batch(table, self.kinds) if len(faults) == faulty else None
+        if len(faults) > faulty:
+            return None
+        rows = record_batch(table, self.kinds)
+        if self._labels is None or self.target is None:
+            return rows
+        written = rows.set_column(self.columns.index(self.target), self.target, self._labels.combine_chunks())
+        return written.replace_schema_metadata({WRITTEN: b"1"})
 
     def _decided(self, data: bytes) -> Any:
         """Read records, and decide what the columns are that had no cells so far."""
@@ -219,13 +228,19 @@ class CsvReader(BlockReader):
 
         types = {"integer": pa.int64(), "number": pa.float64()}
         wanted = {n: types.get(kinds.get(n, "text"), pa.string()) for n in self.columns}
+        self._labels = None
+        asked = wanted | dict.fromkeys(self._real & wanted.keys(), pa.float64())
         try:
-            table = self._cells(data, wanted | dict.fromkeys(self._real & wanted.keys(), pa.float64()))
+            table = self._cells(data, asked | {n: pa.string() for n in self.columns if n == self.target})
         except pa.ArrowInvalid:  # fractions among whole numbers; and some space around numbers is none to this parser
             table = self._cells(data, dict.fromkeys(self.columns, pa.string()))
         for j, name in enumerate(self.columns):
             if pa.types.is_string(table.schema.field(j).type):
-                table = table.set_column(j, name, self._as(name, trimmed(table.column(j)), wanted[name]))
+                cells = trimmed(table.column(j), missing=name != self.id)
+                column = self._as(name, cells, wanted[name])
+                table = table.set_column(j, name, column)
+                if name == self.target and changed(cells, column):
+                    self._labels = cells
         return table
 
     def _as(self, name: str, column: Any, type_: Any) -> Any:
@@ -257,7 +272,6 @@ class CsvReader(BlockReader):
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=types,
                 null_values=[*MISSING, *(f" {m}" for m in MISSING)],
-                strings_can_be_null=True,
             ),
         )
 
@@ -285,14 +299,25 @@ class CsvReader(BlockReader):
 # ---- cells -------------------------------------------------------------------------------------------------------------
 
 
-def trimmed(column: Any) -> Any:
-    """Return texts without space around them, the missing ones as null."""
+def trimmed(column: Any, missing: bool = True) -> Any:
+    """Return texts without space around them, the missing ones as null where there are such."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     column = pc.utf8_trim_whitespace(column)
-    missing = pc.is_in(column, value_set=pa.array(MISSING))
-    return pc.if_else(missing, None, column) if pc.any(missing).as_py() else column
+    lacking = pc.is_in(column, value_set=pa.array(MISSING))
+    return pc.if_else(lacking, None, column) if missing and pc.any(lacking).as_py() else column
+
+
+def changed(texts: Any, numbers: Any) -> bool:
+    """Return whether some labels are other labels as numbers: zeros in front are lost, and so are the last of many digits."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_string(numbers.type):
+        return False
+    large = pa.types.is_floating(numbers.type) and (pc.max(pc.abs(numbers)).as_py() or 0.0) >= EXACT
+    return bool(large or pc.any(pc.match_substring_regex(texts, r"^[+-]?0\d")).as_py())
 
 
 def kind_of(column: Any) -> str | None:

@@ -39,7 +39,7 @@ class JsonReader(BlockReader):
         if not data.strip():
             return Parsed(None, end)
         rows = fast_json(data, self.ignored)
-        if rows is None or self._lacking(rows):
+        if rows is None or self._lacking(rows) or self._rewrites(rows):
             rows = self._slowly(block, data)
         return Parsed(rows, end)
 
@@ -50,6 +50,12 @@ class JsonReader(BlockReader):
         there = {n: rows.column(n).is_null(nan_is_null=True) for n in self.required if n in rows.schema.names}
         missing = len(there) < len(self.required) or any(pc.any(null).as_py() for null in there.values())
         return missing or (self.weight is not None and (pc.min(rows.column(self.weight)).as_py() or 0) < 0)
+
+    def _rewrites(self, rows: Any) -> bool:
+        """Return whether ids were read as real numbers, which may be written otherwise."""
+        import pyarrow as pa
+
+        return self.id in rows.schema.names and pa.types.is_floating(rows.column(self.id).type)
 
     def _slowly(self, block: Block, data: bytes) -> Any:
         """Parse line by line, and say which line is bad."""
@@ -75,6 +81,8 @@ class JsonReader(BlockReader):
         if not isinstance(x, dict):
             raise BadRow(path, number, 1, "a JSON object on one line", f"a {type(x).__name__}")
         cells = dict(flat({k: v for k, v in x.items() if k not in self.ignored}))
+        if self.id is not None and isinstance(cells.get(self.id), (int, float)):
+            cells |= {k: v for k, v in flat(json.loads(line, parse_int=str, parse_float=str)) if k == self.id}
         for name, v in cells.items():
             if isinstance(v, list):
                 raise BadRow(path, number, None, f"a number or text under {name!r}", "a list")
