@@ -177,6 +177,17 @@ def test_files_of_which_it_cannot_be_told_what_is_new(tmp_path):
         train(source, save=tmp_path / "torn.nr", continue_=True)
 
 
+def test_other_features_are_refused(tmp_path):
+    train(svmlight(tmp_path / "a.svm", 20), "pa1", save=tmp_path / "m.nr")
+    train(table(tmp_path / "a.csv", 20), "pa1", save=tmp_path / "t.nr", **ROLES)
+    before = (tmp_path / "m.nr").read_bytes()
+    with pytest.raises(TypeError, match="the model learned from rows of numbered features, and .*a.csv has named columns"):
+        train(str(tmp_path / "a.csv"), save=tmp_path / "m.nr", continue_=True, target="spam")
+    with pytest.raises(TypeError, match="the model learned from a table with named columns"):
+        train(str(tmp_path / "a.svm"), save=tmp_path / "t.nr", continue_=True)
+    assert (tmp_path / "m.nr").read_bytes() == before
+
+
 def test_a_file_that_is_gone_does_not_stand_in_the_way(tmp_path):
     monday, tuesday = svmlight(tmp_path / "mon.svm"), svmlight(tmp_path / "tue.svm", 50, seed=3)
     train(monday, "pa1", save=tmp_path / "m.nr", stop=lambda: True)

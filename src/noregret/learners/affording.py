@@ -24,8 +24,9 @@ def check_squares(held: Any, dims: Dims, warns: bool) -> None:
         f"{held.learner.name} keeps a number for every pair of features: {dims['feature']:,} features take {size(needed)} and "
         f"roughly {duration(cells * SECONDS)} a row"
     )
-    choice = getattr(held.learner.parameters.types.get("covariance"), "__metadata__", ())
-    instead = "covariance='diag'" if choice and "diag" in choice[0].table else "a learner of linear cost such as nag, nag_regressor"
+    choice: Any = getattr(held.learner.parameters.types.get("covariance"), "__metadata__", ())
+    diagonal = bool(choice) and "diag" in choice[0].table
+    instead = "covariance='diag'" if diagonal else "a learner of linear cost such as nag or nag_regressor"
     advice = f"Use {instead}, or fold the features into fewer (hash_bits=9)"
     if needed > there / 2:  # it is copied when it grows
         raise ValueError(f"{told}; this machine has {size(there)}. {advice}")

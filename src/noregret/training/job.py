@@ -19,7 +19,7 @@ from ..streams.stream import Stream, counting, stream
 from ..transforms.pipeline import Pipeline
 from .by_task import first_learner, suited
 from .marks import files_of, marks
-from .opening import Trainable, opening, options_for
+from .opening import Trainable, opening, options_for, same_rows
 from .proceeding import beginning, continued, noted, resumed
 
 Watch = Callable[[int, Stream, Trainable], None]
@@ -83,6 +83,7 @@ def train(
             chosen.adopt(opened.front)
     at = beginning(opened.name)
     if going_on and path is not None:
+        same_rows(opened, chosen)
         found = chosen.extras.get("stream")
         if resume:
             at = resumed(path, found, opened)
