@@ -242,7 +242,7 @@ def regret_of_pool(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[st
     bound = _finite(bounds[-1])
     winner = min(learner.report()["learners"], key=lambda member: member["loss"])
     return {
-        "loss": "log" if learner.loss == "log" else "zero_one",
+        "loss": learner.loss if learner.loss in ("log", "square") else "zero_one",
         "against": f"the best learner of the pool, {winner['learner']},",
         "cumulative": paid[-1],
         "comparator": best[-1],
