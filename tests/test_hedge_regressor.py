@@ -1,12 +1,15 @@
 """Many regressors as one: a plain transcription, offsets that do not matter, the bound on any sequence, files, refusals."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.sparse import csr_matrix
 
 import noregret as nr
+from noregret.cli import main
 from noregret.pools.averaging import AveragingPool
 
 
@@ -162,3 +165,17 @@ def test_the_default_for_numbers():
     regret = report.learners[0]["regret"]
     assert regret["loss"] == "square"
     assert regret["value"] <= regret["bound"]
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_defaults_on_the_command_line(labels, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = stream(200)
+    rows = [
+        ",".join(map(str, [*x.round(3), ("low", "high")[t > 450] if labels else round(t, 2)])) for x, t in zip(X, y, strict=True)
+    ]
+    Path("day.csv").write_text("\n".join(["a,b,c,d,y", *rows]))
+    for given in (["train", "day.csv", "--target", "y", "--save", "m.nr"], ["predict", "day.csv", "--model-file", "m.nr"]):
+        said = CliRunner().invoke(main, given)
+        assert said.exit_code == 0, said.output
+    assert len(said.stdout.splitlines()) == 200

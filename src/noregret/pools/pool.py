@@ -21,6 +21,7 @@ from ..inputs.labels import Labels
 from ..learners.learner import Learner
 from ..learners.learner_file import restored
 from ..learners.model import Model
+from ..learners.task import Task
 from .members import Team, members
 from .weighing import Weighing
 
@@ -47,6 +48,12 @@ class Pool:
 
     def begin(self) -> None:
         """Make what this kind of pool keeps beside the members."""
+
+    @property
+    def task(self) -> Task:
+        """The task of the learner."""
+        found: Task = self.learner.task
+        return found
 
     @property
     def dims(self) -> dict[str, int]:
