@@ -172,7 +172,7 @@ def test_defaults_on_the_command_line(labels, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y = stream(200)
     rows = [
-        ",".join(map(str, [*x.round(3), ("low", "high")[t > 450] if labels else round(t, 2)])) for x, t in zip(X, y, strict=True)
+        ",".join(map(str, [*x.round(3), ("low", "high")[int(t > 450)] if labels else round(t, 2)])) for x, t in zip(X, y, strict=True)
     ]
     Path("day.csv").write_text("\n".join(["a,b,c,d,y", *rows]))
     for given in (["train", "day.csv", "--target", "y", "--save", "m.nr"], ["predict", "day.csv", "--model-file", "m.nr"]):
