@@ -279,6 +279,13 @@ def test_one_class_learners_without_labels():
     assert report.to_html().count("<section") >= 2
 
 
+@pytest.mark.parametrize("name", nr.algorithms("one_class"))
+def test_the_curve_of_a_one_class_learner_names_the_loss_that_it_follows(name):
+    found = nr.evaluate((np.random.default_rng(0).normal(size=(50, 3)), None), name).learners[0]
+    assert found["curve_loss"] == "outside"
+    assert found["curve"]["loss"][-1] == found["losses"]["outside"]
+
+
 def test_one_class_labels_must_say_what_is_normal():
     X, y = normal()
     with pytest.raises(ValueError, match="labels are 1 for a normal row and -1 or 0 for an outlier, found 2"):

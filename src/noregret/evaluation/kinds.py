@@ -78,11 +78,10 @@ KINDS: dict[str, Kind] = {
         curves=("loss",),
     ),
     "one_class": Kind(
-        figures=lambda loss, epsilon, window, fading: NoveltyFigures(window, fading, loss),
+        figures=lambda loss, epsilon, window, fading: NoveltyFigures(window, fading),
         cost="loss",
         decides="error",
-        loss="hinge",
-        read_as={"square": "squared_hinge"},
+        loss="outside",
         judged=True,
         alone="without labels there is no fixed model to compare with",
         errors=("outlier_rate",),
