@@ -1,5 +1,6 @@
 """Studies at their edges: declared classes, weights of 0, limits, interruptions, learners without labels, learners that fail."""
 
+import functools
 from itertools import pairwise
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from sklearn import metrics
 
 import noregret as nr
+from noregret.evaluation.comparator.regret import hindsight
 from noregret.evaluation.measures.drift import detector
 from noregret.evaluation.runs.study import compare, evaluate, sweep
 from noregret.streams.synthetic import from_url
@@ -198,6 +200,19 @@ def test_a_search_for_the_best_model_that_is_stopped():
     assert found.learners[0]["regret"] is None
     assert found.learners[0]["examples"] == 1500
     assert "its search was interrupted" in found.notes[0]
+
+
+def test_every_pass_for_the_regret_tells_of_its_rows_and_can_be_stopped(monkeypatch):
+    few = functools.partial(hindsight, kept=10_000)  # bytes: most rows are read again
+    monkeypatch.setattr("noregret.evaluation.runs.study.hindsight", few)
+    told = []
+    found = compare(URL, ["pa1"], regret_rows=lambda *at: told.append(at)).learners[0]["regret"]
+    assert {of for _, of in told} == {1500}
+    assert [done for done, _ in told].count(0) == found["passes"] > 2
+    told.clear()
+    stopped = compare(URL, ["pa1"], stop=lambda: len(told) > 20, regret_rows=lambda *at: told.append(at))
+    assert len(told) == 21
+    assert "its search was interrupted" in stopped.notes[0]
 
 
 def test_permutations_that_are_stopped():

@@ -34,7 +34,7 @@ SOON = 50_000_000  # numbers (times classes) up to which regret is found without
 WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features")
 STUDIED = (
     "holdout", "regret", "regret_radius", "regret_norm", "regret_tolerance", "permutations", "seed", "limit", "sort", "folds",
-    "validation", "watch", "regret_watch", "stop",
+    "validation", "watch", "regret_watch", "regret_rows", "stop",
 )  # fmt: skip
 
 
@@ -194,6 +194,7 @@ class Plan:
         self.validation = given.pop("validation", None)
         self.watch: Watch | None = given.pop("watch", None)
         self.regret_watch: Callable[[int, float, float], None] | None = given.pop("regret_watch", None)
+        self.regret_rows: Callable[[int, int], None] | None = given.pop("regret_rows", None)  # of a pass: done, and all
         self.stop: Callable[[], bool] = given.pop("stop", None) or (lambda: False)
         self.source = given
         self.notes: list[str] = []
@@ -276,8 +277,14 @@ class Plan:
             if self.regret_watch is not None:
                 self.regret_watch(passes, upper, lower)
 
+        def watch_rows(done: int, of: int) -> None:
+            if self.stop():
+                raise Stopped
+            if self.regret_rows is not None:
+                self.regret_rows(done, of)
+
         how: dict[str, Any] = {"radius": self.radius, "norm": self.norm, "tolerance": self.tolerance}
-        add_regret(replay, runs, results, **how, limit=limit, watch=watch)
+        add_regret(replay, runs, results, **how, limit=limit, watch=watch, watch_rows=watch_rows)
 
     def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]]) -> None:
         """Add what is found on rows that are not learned from."""
@@ -339,7 +346,8 @@ def add_regret(
     norm: str,
     tolerance: float,
     limit: int | None,
-    watch: Callable[[int, float, float], None] | None = None,
+    watch: Callable[[int, float, float], None],
+    watch_rows: Callable[[int, int], None],
 ) -> None:
     """Put the regret of every learner into its result: the best fixed models are found together, by passes over the rows."""
     going = [
@@ -356,7 +364,10 @@ def add_regret(
     points = [p["examples"] for p in going[0][0].points]
 
     def passes() -> Iterator[tuple[Rows, np.ndarray, np.ndarray | None]]:
+        done = 0
         for batch, _ in between_points(replay, limit):
+            watch_rows(done, points[-1])
+            done += batch.data.n
             y = suited(batch.y, first)
             yield batch.data, y if labels is None else signed(codes_of(y, labels), labels), batch.c
 
