@@ -260,7 +260,8 @@ def test_regret_in_words():
     assert "bounds it here: the rows are not separable." in summary.bound_words(
         {"bound": None, "bound_why": "the rows are not separable"}
     )
-    assert "did better than every fixed model" in summary.regret_words(a_classifier(regret=a_regret(value=-3.0, average=-0.003)))
+    better = summary.regret_words(a_classifier(regret=a_regret(value=-3.0, average=-0.003)))
+    assert "so the learner, which moves, did better than every fixed model with |u| <= 5. " in better
     sparse = a_classifier(regret=a_regret(norm="l1"))
     assert "the best fixed model with |u|_1 <= 5 lost" in summary.regret_words(sparse)
     assert "one fixed model u with |u|_1 ≤ 5, the best" in Report("evaluate", DATA, [sparse]).to_html()

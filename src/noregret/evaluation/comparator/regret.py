@@ -17,11 +17,13 @@ from ...learners.learner import Learner, has_bias
 from ...parts.losses import CLASSIFICATION, REGRESSION
 from ...parts.projections import L1Ball, L2Ball
 from ..kinds import kind_of
+from .ordinary_least_squares import least_squares
 from .row_sample import KEPT, Passes, Sample, sampled
 from .smoothed_losses import REAL
 from .solver import Best, Problem, Watch, best_of_many, losses
 
 SCORE = 20.0  # scores (over the size of y) that the default ball reaches on a typical row
+ROOM = (1.000001, 1.1)  # times the length of the least-squares solution: of all rows, or of those kept, which is near
 
 
 class Want(NamedTuple):
@@ -103,9 +105,11 @@ def hindsight(
     sample = sampled(passes, kept) if sample is None else sample
     more += 0 if sample.complete else 1  # the last pass, for the curves
     wanted = list(dict.fromkeys(wanted))
-    problems = {w: _problem(w, sample, classes, tolerance) for w in wanted}
+    solutions = {bias: least_squares(sample, bias) for bias in {w.bias for w in wanted if w.loss in REAL}}
+    problems = {w: _problem(w, sample, solutions.get(w.bias), classes, tolerance) for w in wanted}
     distinct = list(dict.fromkeys(problems.values()))
-    given = {problems[w]: u for w, u in (starts or {}).items()}
+    given = {p: solutions.get(p.bias) for p in distinct if p.loss in REAL}
+    given |= {problems[w]: u for w, u in (starts or {}).items()}
     found = best_of_many(
         passes, distinct, sample=sample, starts=[given.get(p) for p in distinct], max_passes=max_passes, watch=watch
     )
@@ -115,12 +119,18 @@ def hindsight(
     return {w: h._replace(passes=h.best.passes + more) for w, h in curves.items()}
 
 
-def _problem(w: Want, sample: Sample, classes: int, tolerance: float) -> Problem:
-    if w.radius is None:
-        y = sample.size_of_targets() if w.loss in REAL else 1.0
-        w = w._replace(radius=default_radius(sample.typical(w.bias, w.norm), y))
-    assert w.radius is not None
-    return Problem(w.loss, w.radius, w.epsilon, classes if classes > 2 else 1, w.bias, tolerance, w.norm)
+def _problem(w: Want, sample: Sample, solution: np.ndarray | None, classes: int, tolerance: float) -> Problem:
+    radius = w.radius if w.radius is not None else _radius(w, sample, solution)
+    return Problem(w.loss, radius, w.epsilon, classes if classes > 2 else 1, w.bias, tolerance, w.norm)
+
+
+def _radius(w: Want, sample: Sample, solution: np.ndarray | None) -> float:
+    """Return the default radius; for real targets the ball also holds the least-squares solution, where that is known."""
+    typical = sample.typical(w.bias, w.norm)
+    if w.loss not in REAL:
+        return default_radius(typical)
+    length = 0.0 if solution is None else float(np.linalg.norm(solution[0], 1 if w.norm == "l1" else 2))
+    return max(default_radius(typical, sample.size_of_targets()), ROOM[0 if sample.complete else 1] * length)
 
 
 def _curves(passes: Passes, solved: Mapping[Want, tuple[Problem, Best]], points: Sequence[int]) -> dict[Want, Hindsight]:
