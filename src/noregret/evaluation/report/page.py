@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -65,10 +65,11 @@ def notebook(report: Report) -> str:
     found = summary.columns(rows)
     head = "".join(f"<th>{escape(c.head)}</th>" for c in found)
     body = "".join(
-        f"<tr><td>{escape(row['label'])}</td>{''.join(f'<td>{escape(c.shown(row))}</td>' for c in found)}</tr>" for row in rows
+        f"<tr><td>{escape(row['label'])}</td>{''.join(f'<td>{escape(c.shown(row))}</td>' for c in found)}</tr>"
+        for row in [*rows, *summary.bracketed(report)]
     )
     table = f"<table><thead><tr><th>learner</th>{head}</tr></thead><tbody>{body}</tbody></table>"
-    note = "".join(f"<p>{escape(line)}</p>" for line in summary.verdict(report, rows))
+    note = "".join(f"<p>{escape(line)}</p>" for line in [*summary.verdict(report, rows), *summary.warning_words(report)])
     return f"<div><p>{escape(summary.source(report.data))}</p>{table}{note}</div>"
 
 
@@ -97,6 +98,7 @@ def payload(report: Report, rows: Sequence[Learner]) -> dict[str, Any]:
     ]
     true_drifts = report.data.get("true_drifts") or []
     found = {"winner": report.winner, "colors": len(palette.LIGHT), "data": {"true_drifts": true_drifts}, "learners": learners}
+    found["baselines"] = [{"label": row["label"], "curve": row["curve"]} for row in summary.baselines(report)]
     return rounded({**found, "measures": [m._asdict() for m in summary.measures(rows)], "sweep": sweep_view(rows)})
 
 
@@ -132,15 +134,21 @@ def header(report: Report, chosen: Learner) -> str:
     note = f'<p class="verdict">{best}<strong>{escape(chosen["label"])}</strong>, {escape(verdict)}.</p>' if verdict else ""
     count = "" if report.form.alone else f" {plural(len(report.learners), 'learner')}, each predicting before it learns."
     data = f'<p class="quiet">{escape(summary.source(report.data))}.{count}</p>'
-    return f"<header><h1>{escape(title(report))}</h1>\n{data}\n{note}</header>"
+    warned = "".join(f'<p class="warning">{escape(line)}</p>' for line in summary.warning_words(report))
+    return f"<header><h1>{escape(title(report))}</h1>\n{data}\n{note}{warned}</header>"
 
 
-def figures(head: Sequence[str], rows: Iterable[tuple[str, Sequence[tuple[Any, str]]]], winner: str | None = None) -> str:
-    """Return a table that sorts by a click: a row is a label and, for each column, its value and how it is shown."""
+def figures(
+    head: Sequence[str], rows: Iterable[tuple[str, Sequence[tuple[Any, str]]]], marks: Mapping[str, str] | None = None
+) -> str:
+    """Return a table that sorts by a click: a row is a label and, for each column, its value and how it is shown.
+
+    `marks` are classes of rows by their labels.
+    """
     body = []
     for label, cells in rows:
         shown = "".join(f'<td data-value="{escape("" if v is None else str(v))}">{escape(text)}</td>' for v, text in cells)
-        mark = ' class="winner"' if label == winner else ""
+        mark = f' class="{marks[label]}"' if marks and label in marks else ""
         body.append(f'<tr{mark}><td data-value="{escape(label)}" title="{escape(label)}">{escape(label)}</td>{shown}</tr>')
     top = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in head)
     table = f'<table class="figures sortable"><thead><tr>{top}</tr></thead><tbody>{"".join(body)}</tbody></table>'
@@ -149,11 +157,11 @@ def figures(head: Sequence[str], rows: Iterable[tuple[str, Sequence[tuple[Any, s
 
 def results(report: Report, rows: Sequence[Learner]) -> str:
     """Return the table of results, and every loss and metric behind a fold."""
-    found = summary.columns(rows)
+    found, trivial = summary.columns(rows), summary.baselines(report)
     main = figures(
         ["learner", *(c.head for c in found)],
-        [(row["label"], [(c.value(row), c.shown(row)) for c in found]) for row in rows],
-        report.winner,
+        [(row["label"], [(c.value(row), c.shown(row)) for c in found]) for row in [*rows, *trivial]],
+        {row["label"]: "baseline" for row in trivial} | ({} if report.winner is None else {report.winner: "winner"}),
     )
     names = [("losses", name) for name in dict.fromkeys(name for row in rows for name in row["losses"])]
     names += [("metrics", name) for name in dict.fromkeys(name for row in rows for name in row["metrics"])]
@@ -163,7 +171,9 @@ def results(report: Report, rows: Sequence[Learner]) -> str:
     every = (
         f"<details{opened}><summary>Every loss and metric</summary>{figures(['learner', *heads], lines)}</details>" if names else ""
     )
-    hint = '<p class="quiet small">A click on a heading sorts.</p>' if len(rows) > 1 else ""
+    hints = ["A click on a heading sorts."] if len(rows) > 1 else []
+    hints += ["Rows in italics are baselines: answers from the labels alone."] if trivial else []
+    hint = f'<p class="quiet small">{" ".join(hints)}</p>' if hints else ""
     return section("results", "Results", main, hint, every)
 
 

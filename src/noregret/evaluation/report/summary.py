@@ -36,6 +36,14 @@ REST = ("holdout", "validation", "folds")  # errors, or losses, on rows that wer
 COMMON = (*FIGURES, *REST, "loss", "regret", "bound", "label")  # that learners of every kind may have
 RUNAWAY = 30.0  # a curve that ends this many times above the middle one does not set the scale
 SHOWN_MISTAKES = 8  # classes of the largest confusion matrix that is printed
+BLANK: Learner = {
+    "mistakes": None,
+    "error": None,
+    "losses": {},
+    "metrics": {},
+    "regret": None,
+    "curve": {},
+}  # what a baseline may lack
 
 
 class Column(NamedTuple):
@@ -100,6 +108,16 @@ def ordered(learners: Sequence[Learner], sort: str) -> list[Learner]:
     return sorted(learners, key=key)
 
 
+def baselines(report: Report) -> list[Learner]:
+    """Return the answers from labels alone, as learners that have only the figures of answers."""
+    return [{**BLANK, **found} for found in report.data.get("baselines") or []]
+
+
+def bracketed(report: Report) -> list[Learner]:
+    """Return them under names in brackets, which tell them from learners in one table."""
+    return [{**found, "label": f"({found['label']})"} for found in baselines(report)]
+
+
 def columns(learners: Sequence[Learner]) -> list[Column]:
     """Return the columns for which some learner has a figure."""
     loss = main_loss(learners)
@@ -131,7 +149,11 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         plain("updates", "updates", 2),
         plain("nonzeros", "nonzeros", 8 if frontier(learners) else 1),
         plain("support_vectors", "vectors", 7),
-        *([Column("bytes", "size", value("bytes"), lambda learner: size(learner["bytes"]), 6)] if kept else []),
+        *(
+            [Column("bytes", "size", value("bytes"), lambda learner: size(learner["bytes"]) if "bytes" in learner else "-", 6)]
+            if kept
+            else []
+        ),
         plain("regret", "regret", 8),
         Column("bound", "bound", value("bound"), shown_bound, 3),
         plain("examples_per_second", "examples/s", 5),
@@ -365,16 +387,28 @@ def text(report: Report, sort: str, width: int | None, encoding: str | None) -> 
     width = max(40, width or shutil.get_terminal_size((100, 24)).columns)
     encoding = encoding or getattr(sys.stdout, "encoding", None) or "utf-8"
     rows = ordered(report.learners, sort)
-    body = [one(rows[0], width)] if report.form.alone else [many(rows, width)]
+    body = [one(rows[0], baselines(report), width)] if report.form.alone else [many(rows, bracketed(report), width)]
     if not report.form.alone and (chosen := winner(report, rows)).get("features"):
         body += ["", table(*feature_rows(chosen))] if chosen["features"]["top"] else []
     used = [feature_words(row) for row in rows if row.get("features")]
     used += report.form.lines(report, rows)
-    told = [*verdict(report, rows), *drift_words(report, rows), *used, *skipped_words(report.data), *level_words(report.data)]
+    told = [
+        *verdict(report, rows),
+        *warning_words(report),
+        *drift_words(report, rows),
+        *used,
+        *skipped_words(report.data),
+        *level_words(report.data),
+    ]
     told += report.notes
     wrapped = [filled(printable(line), width) for line in told]
     head = filled(printable(source(report.data)), width)
     return encodable("\n".join([head, "", *body, "", *wrapped]).rstrip(), encoding)
+
+
+def warning_words(report: Report) -> list[str]:
+    """Return the warnings as lines."""
+    return [f"Warning: {line}" for line in report.data.get("warnings") or []]
 
 
 def level_words(data: dict[str, Any]) -> list[str]:
@@ -389,9 +423,10 @@ def filled(text: str, width: int) -> str:
     return textwrap.fill(kept, width, subsequent_indent="  ", break_on_hyphens=False).replace("\xa0", " ")
 
 
-def many(rows: Sequence[Learner], width: int) -> str:
-    """Return the table of several learners; the columns missed least are left out until it fits."""
-    kept, left_out = columns(rows), []
+def many(learners: Sequence[Learner], trivial: Sequence[Learner], width: int) -> str:
+    """Return the table of several learners and of baselines; the columns missed least are left out until it fits."""
+    kept, left_out = columns(learners), []
+    rows = [*learners, *trivial]
     longest = max(len(printable(row["label"])) for row in rows)
     while True:
         cells = [[c.shown(row) for c in kept] for row in rows]
@@ -406,8 +441,8 @@ def many(rows: Sequence[Learner], width: int) -> str:
     return found + (f"\n({textwrap.shorten('left out for width: ' + ', '.join(left_out), width - 2)})" if left_out else "")
 
 
-def one(learner: Learner, width: int) -> str:
-    """Return the figures of one learner, one a line, and its confusion matrix when it is small."""
+def one(learner: Learner, trivial: Sequence[Learner], width: int) -> str:
+    """Return the figures of one learner, one a line, those of baselines, and its confusion matrix when it is small."""
     found = [("learner", shortened(printable(learner["label"]), max(8, width - 20)))]
     told_below = ("loss", *(shown.name for shown in all_columns()))
     found += [(c.head, c.shown(learner)) for c in columns([learner]) if c.name not in told_below]
@@ -421,7 +456,17 @@ def one(learner: Learner, width: int) -> str:
     pool = ["", table(["learner", "weight", "loss"], pool_rows(learner))] if learner.get("pool") else []
     used = ["", table(*feature_rows(learner))] if learner.get("features") else []
     used += ["", table(*task_rows(learner))] if learner.get("tasks") else []
-    return "\n".join(lines + pool + used + mistakes_table(learner, width))
+    return "\n".join(lines + baseline_table(learner, trivial) + pool + used + mistakes_table(learner, width))
+
+
+def baseline_table(learner: Learner, trivial: Sequence[Learner]) -> list[str]:
+    """Return the figures that baselines have too as lines, nothing where there are no baselines."""
+    kept = [c for c in columns([learner]) if any(c.value(row) is not None for row in trivial)]
+    return (
+        ["", table(["baseline", *(c.head for c in kept)], [[row["label"], *(c.shown(row) for c in kept)] for row in trivial])]
+        if kept
+        else []
+    )
 
 
 def mistakes_table(learner: Learner, width: int) -> list[str]:

@@ -18,6 +18,7 @@ from ...text import plural
 from ...training.by_task import first_learner, suited, task_of
 from ...training.opening import opening, opening_of, with_task
 from ...transforms.pipeline import Pipeline
+from ...transforms.scale import Scale
 from ...transforms.table import Table
 from ..comparator.regret import hindsight, regret_of, want_of
 from ..comparator.solver import NORMS
@@ -25,6 +26,7 @@ from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
 from . import splits
+from .cautions import warnings
 from .passes import Pass, Watch, between_points, run_pass
 from .run import Run, Settings, draw_alike, whole
 from .sharing import check_scales, own_front, shared_steps
@@ -237,7 +239,12 @@ class Plan:
                 result["features"] = run.selection.result(run.learner, front, unused)
         data = about(opened, found, next((run for run, _ in done if not run.apart), done[0][0]))
         decides = "folds" if self.folds else "validation" if self.validation else runs[0].kind.decides
-        return Report(kind, data, [r for _, r in done], None, notes, self.sort or decides)
+        report = Report(kind, data, [r for _, r in done], None, notes, self.sort or decides)
+        if not runs[0].kind.judged:  # one that never learns from labels need not answer as they do
+            scaled = opened.front is not None and any(isinstance(m, Scale) for m in opened.front.maps)
+            best = report.winner or report.labels[0]
+            report.data["warnings"] = warnings(report.learners, report.data["baselines"], found.baselines.order(), best, scaled)
+        return report
 
     def once(self, kind: str, opened: Stream, runs: list[Run]) -> tuple[list[dict[str, Any]], Pass]:
         """Take the stream once, in its own order."""
@@ -330,6 +337,7 @@ def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
         "features": width - opened.unused,
         "classes": None if m.labels is None else len(m.labels),
         "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
+        "baselines": found.trivial,
         "seconds_reading": found.reading,
         "level": compiling.level(),
         "true_drifts": [t for t in getattr(opened.reader, "drifts", []) if t < found.examples],

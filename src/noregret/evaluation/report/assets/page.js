@@ -211,6 +211,8 @@
         series.push({ label: l.label, x: l.curve.examples, values: l.curve[what], color: color(i), dash: DASHES[i % 4], width: best ? 3 : 1.75, show: best || i < SHOWN });
         for (const at of l.drifts) marks.push({ at, color: color(i), series: series.length });
       });
+      for (const b of report.baselines)
+        if (b.curve[what]) series.push({ label: b.label, x: b.curve.examples, values: b.curve[what], color: css("--soft"), dash: DASHES[2 + (series.length % 2)], width: 1.25 });
       return { x: "examples", y: measure.title, xlog, ylog, form: measure.percent ? percent : null, series, marks };
     });
     choice(byId("curve-what"), report.measures.map((m) => [m.key, m.title]), what, (key) => ((what = key), draw()));
