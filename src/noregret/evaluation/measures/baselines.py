@@ -39,7 +39,9 @@ class Majority:
         highest = [self.weights.max(initial=0.0)]
         self.weights = np.pad(self.weights, (0, max(0, int(y.max()) + 1 - len(self.weights))))
         w = np.ones(len(y)) if c is None else c
-        order = np.argsort(y, kind="stable")
+        order = np.argsort(
+            y.astype(np.uint16) if len(self.weights) <= 1 << 16 else y, kind="stable"
+        )  # of short numbers: by counting
         edges = [0, *(np.flatnonzero(np.diff(y[order])) + 1).tolist(), len(y)]
         reached = np.empty(len(y))  # by the class of each row, after it
         for a, b in pairwise(edges):
@@ -174,8 +176,10 @@ class Baselines:
 
     def _codes(self, y: Any) -> np.ndarray:
         assert self.labels is not None
-        self.labels.extend(self.labels.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
         codes = codes_of(y, self.labels)
+        if codes.min() < 0:
+            self.labels.extend(self.labels.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
+            codes = codes_of(y, self.labels)
         self.counts = np.pad(self.counts, (0, len(self.labels) - len(self.counts))) + np.bincount(codes, minlength=len(self.labels))
         self.changes += int(np.count_nonzero(np.diff(codes))) + (self.last not in (None, int(codes[0])))
         self.last = int(codes[-1])
