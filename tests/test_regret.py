@@ -12,7 +12,7 @@ import noregret as nr
 from noregret.algorithm import bounds
 from noregret.engine import compiling
 from noregret.evaluation.comparator.ordinary_least_squares import least_squares
-from noregret.evaluation.comparator.regret import Want, default_radius, hindsight, loss_of, radius_of, regret_of, want_of
+from noregret.evaluation.comparator.regret import Want, default_radius, hindsight, loss_of, radius_of, regret_of, trivial, want_of
 from noregret.evaluation.comparator.row_sample import Sample, sampled
 from noregret.inputs import checking
 
@@ -247,6 +247,22 @@ def test_loss_and_radius_of_learners():
     assert radius_of(nr.OGD(projection="l2"), "l1") is radius_of(nr.EGpm(U=7.0)) is None
     assert default_radius(4.0) == 5.0
     assert default_radius(4.0, 3.0) == 15.0
+
+
+def test_a_bound_is_vacuous_from_what_needs_no_theorem():
+    X, y = np.eye(3)[[0, 1, 2, 0]], np.array([1.0, -1.0, 1.0, 1.0])
+    w = Want("hinge", radius=0.1)
+    h = hindsight(passes_of(X, y), [w], classes=2, points=[4])[w]
+    assert h.zero == (4.0, 4.0)
+    assert trivial("mistakes", h) == trivial("updates", h) == 4.0
+    assert trivial("squared_hinge", h) == 4.0
+    assert trivial("regret", h) == 4.0 - h.cumulative[-1]
+    w = Want("epsilon_insensitive", epsilon=0.5, radius=0.1)
+    h = hindsight(passes_of(X, 4.0 * y), [w], classes=1, points=[4])[w]
+    assert h.zero == (4 * 3.5, 4 * 3.5**2)
+    assert trivial("squared_tube", h) == 4 * 3.5**2
+    found = nr.evaluate("synthetic:linear?n=5000&d=10&seed=1", "ogd:projection=l2,radius=5").learners[0]["regret"]
+    assert found["vacuous"] is (found["bound"] >= 5000 - found["comparator"])
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])

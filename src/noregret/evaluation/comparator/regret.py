@@ -46,6 +46,7 @@ class Hindsight(NamedTuple):
     comparisons: list[Comparison]
     weighted: bool  # whether some example has a weight other than 1: the theorems are for none
     passes: int  # over the stream, all in all
+    zero: tuple[float, ...] = (0.0, 0.0)  # what weights of 0 lose, and the sum of the squares of that
 
 
 def loss_of(learner: Learner) -> tuple[str, float]:
@@ -140,6 +141,7 @@ def _curves(passes: Passes, solved: Mapping[Want, tuple[Problem, Best]], points:
     running = {w: Running(b.u, epsilon=w.epsilon, p=w.p, bias=w.bias) for w, (_, b) in solved.items()}
     found = {w: Hindsight(b, [], [], [], False, 0) for w, (_, b) in solved.items()}
     totals = dict.fromkeys(solved, 0.0)
+    zeros = {w: np.zeros(2) for w in solved}
     done, due = 0, list(reversed(points))
     for rows, y, c in passes():
         if c is not None and not c.all():
@@ -154,6 +156,8 @@ def _curves(passes: Passes, solved: Mapping[Want, tuple[Problem, Best]], points:
                 running[w].add(part, t, v)
                 each = losses(problem, scores(part, best.u, w.bias), t)
                 totals[w] += float(each.sum() if v is None else each @ v)
+                still = losses(problem, np.zeros((part.n, len(best.u))), t)
+                zeros[w] += np.array([still, still**2]) @ (np.ones(part.n) if v is None else v)
             if done == due[-1]:
                 due.pop()
                 for w, h in found.items():
@@ -162,7 +166,7 @@ def _curves(passes: Passes, solved: Mapping[Want, tuple[Problem, Best]], points:
                     h.comparisons.append(running[w].figures())
     if due:
         raise ValueError(f"the stream ended after {done} examples, before the point at {due[-1]}: has it changed since?")
-    return {w: h._replace(weighted=running[w].weighted) for w, h in found.items()}
+    return {w: h._replace(weighted=running[w].weighted, zero=tuple(zeros[w].tolist())) for w, h in found.items()}
 
 
 # ---- the report ----------------------------------------------------------------------------------------------------------
@@ -231,6 +235,7 @@ def regret_of(
         "bound_name": learner.bound.name if bounds[-1] is not None else None,
         "bound_measures": measures if bounds[-1] is not None else None,
         "bound_why": why,
+        "vacuous": None if bounds[-1] is None else bounds[-1] >= trivial(measures, hindsight),
         "measured": measured[-1] if measured is not None else None,
         "curve": {
             "examples": list(hindsight.points),
@@ -242,6 +247,13 @@ def regret_of(
             "measured": measured if measured is not None else [None] * len(regrets),
         },
     }
+
+
+def trivial(measures: str, hindsight: Hindsight) -> float:
+    """Return what needs no theorem: a mistake in every round, or what weights lose that stay 0."""
+    lost, squares = hindsight.zero
+    known = {"regret": lost - hindsight.cumulative[-1], "squared_hinge": squares, "squared_tube": squares}
+    return known.get(measures, float(hindsight.points[-1]))
 
 
 def regret_of_pool(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -261,6 +273,7 @@ def regret_of_pool(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[st
         "bound": bound,
         "bound_name": learner.bound_name_ if bound is not None else None,
         "bound_measures": "regret" if bound is not None else None,
+        "vacuous": None if bound is None else bound >= examples[-1] - best[-1],
         "bound_why": None if bound is not None else "it is for sample weights of at most 1, and for the log loss at eta = 1",
         "curve": {
             "examples": examples,

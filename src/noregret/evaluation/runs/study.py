@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...training.opening import opening, opening_of, with_task
 from ...transforms.pipeline import Pipeline
 from ...transforms.scale import Scale
 from ...transforms.table import Table
+from ...version import __version__
 from ..comparator.regret import hindsight, regret_of, want_of
 from ..comparator.solver import NORMS
 from ..kinds import KINDS
@@ -238,6 +240,7 @@ class Plan:
                 front, unused = (run.front, 0) if run.apart else (opened.front, opened.unused)
                 result["features"] = run.selection.result(run.learner, front, unused)
         data = about(opened, found, next((run for run, _ in done if not run.apart), done[0][0]))
+        data |= {} if self.permutations is None else {"seed": self.seed}
         decides = "folds" if self.folds else "validation" if self.validation else runs[0].kind.decides
         report = Report(kind, data, [r for _, r in done], None, notes, self.sort or decides)
         if not runs[0].kind.judged:  # one that never learns from labels need not answer as they do
@@ -340,6 +343,8 @@ def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
         "baselines": found.trivial,
         "seconds_reading": found.reading,
         "level": compiling.level(),
+        "version": __version__,
+        "date": datetime.now(UTC).isoformat(" ", "seconds"),
         "true_drifts": [t for t in getattr(opened.reader, "drifts", []) if t < found.examples],
     }
 
