@@ -472,6 +472,24 @@ def test_a_file_that_cannot_be_written_does_not_cost_the_report(here, monkeypatc
     assert (here / "figures.csv").exists()
 
 
+@pytest.mark.parametrize("command", ["evaluate", "compare", "sweep"])
+def test_a_report_tells_the_command_that_made_it(command, here):
+    args = [
+        command,
+        "synthetic:linear?n=200&d=3",
+        "-m",
+        "pa1",
+        *(["-C", "0.1,1"] if command == "sweep" else []),
+        "--html",
+        "a b.html",
+    ]
+    data = json.loads(run(*args, "--json").stdout)["data"]
+    assert data["command"].endswith(f" {command} '{args[1]}' {' '.join(args[2:-1])} 'a b.html' --json")
+    assert data["version"] == nr.__version__
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", data["date"])
+    assert "Run it again" in (here / "a b.html").read_text("utf-8")
+
+
 def refuse_to_write(*_):
     raise OSError(28, "No space left on device")
 
