@@ -31,7 +31,6 @@ SHARED = {
 WORDS = {"mode": ("max_loss", "prediction"), "margin": ("sqrt_cost", "cost", "unit"), "dtype": ("float64", "float32")}
 PREFIX = "learner_"  # of the names by which a command gets their values
 EXTRA = "noregret.cli.learner_options"
-ARGS = "noregret.cli.arguments"
 
 
 class LearnerName(ParamType):
@@ -87,7 +86,6 @@ class LearnerCommand(Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look for --model first, then parse with the options of that learner."""
-        ctx.meta[ARGS] = list(args)
         spec = value_after(args, "--model", "-m")
         ctx.meta[EXTRA] = []
         if spec is not None:
