@@ -56,7 +56,7 @@ def train(
 
     With `resume` the model in the file `save` resumes where it stopped, bit for bit as if it had not. With `continue_` it also
     learns from other files than before, and from what was added to the same: files that it has learned are left out. Without a
-    model there it begins; no `model` is Auto for labels, NAGRegressor for numbers. With `follow` a file of lines is read to its
+    model there it begins; no `model` is Auto for labels, AutoRegressor for numbers. With `follow` a file of lines is read to its
     last whole line, and on as it grows, until `stop` says so. The other options are those of `stream`.
 
     >>> import noregret as nr
