@@ -74,6 +74,16 @@ def test_files_one_after_the_other_are_one_long_file(tmp_path, kind, model):
     same_file(tmp_path / "whole.nr", tmp_path / "days.nr")
 
 
+@pytest.mark.parametrize("model", ["auto_regressor", "rls"])
+def test_numbers_continue(tmp_path, model):
+    source = tmp_path / "whole.csv"
+    source.write_text("a,b,y\n" + "".join(f"{i * 7 % 11},{'xyz'[i % 3]},{i * 5 % 13 + 0.5}\n" for i in range(150)))
+    train(str(source), model, save=tmp_path / "whole.nr", target="y")
+    for path in cut(str(source), 50, 90):
+        train(path, model, save=tmp_path / "days.nr", continue_=True, target="y")
+    same_file(tmp_path / "whole.nr", tmp_path / "days.nr")
+
+
 def test_tasks_continue(tmp_path):
     source = tmp_path / "whole.csv"
     source.write_text("task,x,y\n" + "".join(f"{'abc'[i % 3 if i > 60 else 0]},{i * 7 % 11},{i * 5 % 3}\n" for i in range(120)))
