@@ -22,8 +22,8 @@ check: .venv/test docs
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_architecture.py
 
-docs: .venv/docs # the site in build/site; a broken link is an error, and every example runs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+docs: .venv/docs # the site in build/site; a broken link is an error (not with --quiet, which hides the warnings that --strict counts)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks
