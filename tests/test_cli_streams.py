@@ -294,6 +294,21 @@ def test_train_predict_inspect(here):
     assert "dtype='float64'" in run("inspect", "m.nr", "--all").stdout
 
 
+@pytest.mark.parametrize("learner", ["pa1", "scale>pa1"])
+@pytest.mark.parametrize("name", ["new.csv", "new.jsonl", "new.vw"])
+def test_rows_of_another_kind_are_not_answered(here, name, learner):
+    """They were answered all the same, exit 0."""
+    here.joinpath("old.svm").write_text("1 1:1 2:0.5\n-1 3:1\n" * 10)
+    here.joinpath("new.csv").write_text("a,b\n1,2\n3,4\n")
+    here.joinpath("new.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
+    here.joinpath("new.vw").write_text("1 | a b\n-1 | c\n")
+    run("train", "old.svm", "-m", learner, "--save", "m.nr", "--quiet")
+    failed = run("predict", name, "--model-file", "m.nr", code=1)
+    assert "the model learned from rows of numbered features" in failed.stderr
+    assert failed.stdout == ""
+    assert run("predict", "old.svm", "--model-file", "m.nr", "--quiet").stdout.splitlines() == ["1", "-1"] * 10
+
+
 def test_a_table_from_training_to_answers(here):
     columns = ("--target", "label", "--ignore", "key")
     run("train", "colors.csv", *columns, "-m", "pa1", "--save", "m.nr", "--quiet")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..algorithm.rounds import EXAMPLES, UPDATES
 from ..algorithm.state import Need, needs_of
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, Row, is_dicts, joined, read_all, stacked
+from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, arrivals, is_dicts, moved, read_all, stacked
 from ..inputs.labels import Labels
 from .base import Base
 from .declarations import check_step, check_weights
@@ -216,21 +216,23 @@ class Learner(KernelInterface, Base):
         for a, b, width in self._pieces(m, rows):
             yield self.place(m, rows.cut(a, b)._replace(width=width), grow=True)
 
-    def _named_pieces(self, m: Model, rows: Named, c: np.ndarray | None) -> Iterator[Rows]:
-        """Yield named examples in their places; a run, once learned, ends before an example for which the model must make room."""
-        a = 0
-        run: list[Row] = []
-        for i, row in enumerate(rows.found):
-            if row is None:
-                size = m.features.size
-                row = m.features.row(rows.examples[i], c is None or c[i] > 0.0)  # what has weight 0 brings no names
-                if m.features.size > size and (m.features.size > m.ready or m.filled):
-                    if run:
-                        yield joined(run).beside(**rows.cut(a, i).columns)
-                    m.widen()
-                    a, run = i, []
-            run.append(row)
-        yield joined(run).beside(**rows.cut(a, rows.n).columns)
+    def _named_pieces(self, m: Model, batch: Named, c: np.ndarray | None) -> Iterator[Rows]:
+        """Yield named examples in their places: all at once, unless new names change the formulas row by row."""
+        f, rows = m.features, batch.rows
+        if isinstance(f, Hashed):
+            f.remember(batch.examples if c is None else compress(batch.examples, c > 0.0))  # what has weight 0 brings no names
+        if not isinstance(f, Names) or batch.ahead is None:
+            yield rows
+            return
+        places, a = f.places(batch.ahead), 0
+        apart = m.filled or self.algorithm.arrange is not None
+        for i, new in arrivals(rows, places, c, apart):
+            if apart and a < i:
+                yield moved(rows.cut(a, i), places)
+                a = i
+            places[new] = f.enter(batch.ahead, new)
+            m.widen()
+        yield moved(rows.cut(a, rows.n), places)
 
     def _pieces(self, m: Model, rows: Rows) -> list[tuple[int, int, int]]:
         """Return the runs of rows to learn at once, with their width: all, unless new features change the formulas row by row."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..streams.stream import stream
 from ..transforms.pipeline import Pipeline
-from .opening import Trainable, options_for
+from .opening import Trainable, options_for, same_rows
 
 
 class Answers(NamedTuple):
@@ -30,6 +30,7 @@ def answer(source: Any, model: Trainable, *, reject: float | None = None, **opti
     front = model.front if isinstance(model, Pipeline) else None
     learner = model.learner if isinstance(model, Pipeline) else model
     m = learner.model
+    same_rows(opened, model)
     if reject is not None and not hasattr(learner, "sure"):
         raise ValueError(f"reject needs a learner that knows how sure it is, such as arow; this is a {learner.name}")
     for batch in opened.chunks(front=front, learn=False):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 OPEN = b"noregret.open"  # in the metadata of a schema: other batches may have other columns, as lines of JSON do
+WRITTEN = b"noregret.written"  # likewise: the target is a column of numbers that comes as text, since numbers would change labels
 
 
 class Texts(NamedTuple):

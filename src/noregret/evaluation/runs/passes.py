@@ -149,6 +149,7 @@ def together(ys: Sequence[Any]) -> Any:
     index: dict[Any, int] = {}
     codes = []
     for y in ys:
+        y = y if isinstance(y, Coded) else Coded(y.tolist(), np.arange(len(y)))
         table = np.array([index.setdefault(v, len(index)) for v in y.values], np.int64)
         codes.append(table[y.codes])
     return Coded(list(index), np.concatenate(codes))
