@@ -512,6 +512,25 @@ def test_the_search_for_the_best_model_is_told_in_a_pipe(monkeypatch, capsys):
     shown = progress.Progress(True)
     shown.solving(3, 200.0, 199.0)
     assert "step 3, to within 0.50 %" in capsys.readouterr().err
+    monkeypatch.setattr(shown, "next", 0.0)
+    shown.reading_again(500, 2000)
+    assert "step 3, to within 0.50 %, 500 of 2,000 rows" in capsys.readouterr().err
+
+
+def test_the_bar_moves_with_the_rows_that_are_read_again_for_the_regret(monkeypatch):
+    shown, said = progress.Progress(True), []
+    shown.terminal = True
+    monkeypatch.setattr(progress, "BLINK", 0.0)
+    monkeypatch.setattr(shown, "_set_bar", lambda *at: said.append(at))
+    shown.reading_again(500, 2000)
+    shown.solving(1, 200.0, 100.0)
+    shown.reading_again(1000, 2000)
+    assert [at[:3] for at in said] == [
+        (500, 2000, "regret"),
+        (0, None, "regret: step 1, to within 50.00 %"),
+        (1000, 2000, "regret: step 1, to within 50.00 %"),
+    ]
+    assert re.match("1,000 of 2,000 rows, .* rows/s", said[2][3])
 
 
 def test_a_file_that_cannot_be_written_does_not_cost_the_report(here, monkeypatch):
@@ -520,6 +539,24 @@ def test_a_file_that_cannot_be_written_does_not_cost_the_report(here, monkeypatc
     assert "hinge loss" in done.stdout
     assert "cannot write x.html: No space left on device" in done.stderr
     assert (here / "figures.csv").exists()
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare", "sweep"])
+def test_a_report_tells_the_command_that_made_it(command, here):
+    args = [
+        command,
+        "synthetic:linear?n=200&d=3",
+        "-m",
+        "pa1",
+        *(["-C", "0.1,1"] if command == "sweep" else []),
+        "--html",
+        "a b.html",
+    ]
+    data = json.loads(run(*args, "--json").stdout)["data"]
+    assert data["command"].endswith(f" {command} '{args[1]}' {' '.join(args[2:-1])} 'a b.html' --json")
+    assert data["version"] == nr.__version__
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", data["date"])
+    assert "Run it again" in (here / "a b.html").read_text("utf-8")
 
 
 def refuse_to_write(*_):

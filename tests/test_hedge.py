@@ -313,7 +313,7 @@ def test_whoever_names_no_learner_gets_auto_or_nag():
     with nr.engine.compiling.interpreted():
         labels, numbers = nr.evaluate(LINEAR, limit=60), nr.evaluate("synthetic:friedman?n=60")
         assert nr.train(LINEAR, limit=60).model.name == "auto"
-    assert (labels.learners[0]["model"], numbers.learners[0]["model"]) == ("auto", "nag_regressor")
+    assert (labels.learners[0]["model"], numbers.learners[0]["model"]) == ("auto", "auto_regressor")
     assert "No learner was named: auto was taken" in str(labels)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ else:  # older versions of click have it without a parameter
     ParamType = click.ParamType
 
 DETECTORS = ("adwin", "ddm", "eddm", "page_hinkley")
+ARGS = "noregret.cli.arguments"  # of a command, as they were given
 Decorator = Callable[[Any], Any]
 
 
@@ -30,6 +32,11 @@ class Option(click.Option):
 
 class Command(click.Command):
     """A command whose help shows its options under headings."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and keep the arguments as they were given."""
+        ctx.meta[ARGS] = list(args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run it. A processor level that cannot be is refused before the work begins."""
@@ -307,8 +314,14 @@ def check_files(options: Mapping[str, Any]) -> None:
         raise click.UsageError(f"--plot writes a file that ends in .png or .svg, got {options['plot']!r}")
 
 
+def command_line(ctx: click.Context) -> str:
+    """Return the command as it was given."""
+    return f"{ctx.command_path} {shlex.join(ctx.meta[ARGS])}"
+
+
 def deliver(report: Any, options: Mapping[str, Any], stopped: bool = False) -> None:
     """Print a report, and write the files asked for; one that cannot be written does not cost the report."""
+    report.data["command"] = command_line(click.get_current_context())
     ways = (report.to_html, report.to_csv, report.curves_to_csv, report.plot, report.to_json)
     written, failed = [], []
     for name, write in zip(FILES, ways, strict=True):

@@ -17,7 +17,7 @@ import click
 
 from ..text import plural, printable, size
 from . import learners
-from .options import Option, ParamType, reading, source_argument, source_of, source_options
+from .options import ARGS, Option, ParamType, reading, source_argument, source_of, source_options
 from .plugins import plugin_option
 from .progress import in_main_thread, watching
 
@@ -189,7 +189,7 @@ def stopping() -> Iterator[Stop]:
 
 def again(ctx: click.Context) -> str:
     """Return the command that resumes."""
-    args = [arg for arg in ctx.meta[learners.ARGS] if arg != "--overwrite"]
+    args = [arg for arg in ctx.meta[ARGS] if arg != "--overwrite"]
     return f"{ctx.command_path} {shlex.join([*args, *([] if '--resume' in args else ['--resume'])])}"
 
 

@@ -24,7 +24,7 @@ from ..learners.merging import aligned, joined
 from ..tasks.classes import widest
 from ..tasks.classification import Classifier
 from .feature_map import Approximation, FeatureMap
-from .front import Front
+from .front import Front, map_meta, map_of
 from .maps import MAPS
 from .scale import Normalize
 from .side_columns import targets_and_sides
@@ -438,17 +438,25 @@ class Pipeline(Saved):
         return self.learner.__sklearn_tags__()
 
 
+def behind(maps: list[Any], learner: Learner) -> Pipeline:
+    """Return a learner behind the maps of a file, as pools have them."""
+    return Pipeline([*(map_of(own) for own in maps), learner])
+
+
 def normalized(learner: Learner) -> Pipeline:
-    """Return a learner behind Normalize(), as pools have them."""
+    """Return a learner behind Normalize(), as files write it."""
     return Pipeline([Normalize(), learner])
 
 
 @encode_own.register(Pipeline)
 def member(model: Pipeline, what: str) -> Any:
-    """Return a pipeline as a value: a learner of a pool."""
-    if [type(s) for s in model.steps[:-1]] != [Normalize]:
-        raise TypeError(f"{what} cannot be saved: expected a learner, or a pipeline of Normalize() and a learner, got {model!r}")
-    return as_value(model.learner, what, unit=True)
+    """Return a pipeline as a value: a learner of a pool, behind maps."""
+    maps = model.steps[:-1]
+    if not all(isinstance(step, Map) for step in maps):
+        raise TypeError(f"{what} cannot be saved: expected a learner, or a pipeline of maps and a learner, got {model!r}")
+    if [type(step) for step in maps] == [Normalize] and maps[0].norm == "l2":
+        return as_value(model.learner, what, unit=True)
+    return {"maps": [map_meta(step) for step in maps], "behind": as_value(model.learner, what)}
 
 
 def numbered(steps: Any) -> list[tuple[Any, int]]:

@@ -28,6 +28,7 @@ from ...training.by_task import suited
 from ...transforms.front import Front
 from ..comparator.regret import loss_of, regret_of_pool
 from ..kinds import along, kind_of
+from ..measures.baselines import Baselines
 from ..measures.drift import detector
 from ..measures.features_in_use import Selection
 
@@ -79,9 +80,9 @@ class Run:
         self.width = 0  # of the rows that go in there
         self.label = label
         self.settings = settings
-        self.loss, epsilon = loss_of(learner)
+        self.loss, self.epsilon = loss_of(learner)
         self.kind = kind_of(learner)
-        self.figures = self.kind.figures(self.loss, epsilon, settings.window, settings.fading)
+        self.figures = self.kind.figures(self.loss, self.epsilon, settings.window, settings.fading)
         self.detector = detector(settings.drift, **UPWARD.get(settings.drift, {})) if settings.drift else None
         self.drifts: list[int] = []
         self.examples = 0
@@ -104,6 +105,11 @@ class Run:
         new = Run(self.learner.clone(), self.label, self.settings, None if self.front is None else self.front.fresh())
         new.figures.drawn = self.figures.drawn
         return new
+
+    def baselines(self) -> Baselines:
+        """Return new baselines, measured as this learner is."""
+        s = self.settings
+        return self.kind.baselines(self.figures.drawn, self.epsilon, s.window, s.fading, s.delay)
 
     @property
     def apart(self) -> bool:
