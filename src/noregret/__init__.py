@@ -43,6 +43,7 @@ _NAMES = {
     "tasks.one_class": "OneClass",
     "tasks.regression": "Regressor",
     "tasks.sampling": "SelectiveSampler",
+    "transforms.namespaces": "Namespaces",
     "transforms.nystroem": "Nystroem",
     "transforms.pipeline": "Category Cross Hash Ignore Number Pipeline Text pipeline",
     "transforms.random_features": "RandomBinning RandomFourier",

@@ -127,7 +127,12 @@ source_options, SOURCE = group(
     many_columns("--categorical", "Columns of categories."),
     many_columns("--text", "Columns of text, read as words."),
     many_columns("--ignore", "Columns to leave out."),
-    one("--cross", multiple=True, metavar="A,B", help="Add the products of the features of these columns; may be repeated."),
+    one(
+        "--cross",
+        multiple=True,
+        metavar="A,B",
+        help="Add the products of the features of these columns, or namespaces of VW text; may be repeated.",
+    ),
     one(
         "--ngrams", metavar="N", type=click.IntRange(0, 10), help="Longest run of words of a text that is a feature.  [default: 1]"
     ),

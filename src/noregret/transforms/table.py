@@ -93,9 +93,7 @@ class Table(Step):
             names,
         )
         self._roles = {name: role for role, key in enumerate(ROLES) for name in listed(getattr(self, key))}
-        self._crosses = [
-            tuple(part.strip() for part in c.split(",")) if isinstance(c, str) else tuple(c) for c in crosses_of(cross)
-        ]
+        self._crosses = [names_in(c) for c in crosses_of(cross)]
         self._reserved = {name for role in APART if (name := getattr(self, role)) is not None}
         self._leave = self._reserved | set(listed(ignore))
         self._check()
@@ -400,6 +398,11 @@ class Table(Step):
 def crosses_of(cross: Any) -> Iterable[Any]:
     """Return crosses as a list: one may be given alone, as text."""
     return [cross] if isinstance(cross, str) else list(cross)
+
+
+def names_in(c: Any) -> tuple[str, ...]:
+    """Return the names of a cross: they may be given as text, with commas between them."""
+    return tuple(part.strip() for part in c.split(",")) if isinstance(c, str) else tuple(c)
 
 
 def plain(v: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from ...streams.stream import Stream
 from ...training.opening import Trainable, steps_of
 from ...transforms.front import Front
+from ...transforms.namespaces import Namespaces
 from ...transforms.scale import Scale
 from ...transforms.table import Table
 
@@ -26,6 +27,10 @@ def own_front(model: Trainable, shared: Sequence[Any]) -> Front | None:
         raise TypeError(
             "models that are compared share the table, and each may have its own maps of rows: expected the same Table in all, "
             f"got one before {model.name} that is not in all. Or leave it out: roles and hash_bits are options of the source too."
+        )
+    if any(isinstance(s, Namespaces) for s in own):
+        raise TypeError(
+            f"models that are compared share their rows: expected the same Namespaces in all, got others before {model.name}"
         )
     return Front(None, [s.fresh() for s in own]) if own else None
 
