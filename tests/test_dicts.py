@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import noregret as nr
 from noregret.engine import compiling
 from noregret.inputs.dicts import MEET, NOWHERE, UNKNOWN, Book, read
-from noregret.inputs.features import Columns, Hashed, Names
+from noregret.inputs.features import Columns, Hashed, Names, stacked
 from noregret.inputs.hashing import hash_name
 
 NAMES = st.text(max_size=12)
@@ -178,3 +178,28 @@ def test_a_label_that_cannot_be_one_is_refused_and_nothing_changes():
     with pytest.raises(TypeError, match="must be hashable"):
         m.learn_one({"a": 1.0}, [1])
     assert m.coef_.tolist() == before
+
+
+# ---- many at once ----------------------------------------------------------------------------------------------------------
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.dictionaries(st.text(max_size=3), st.floats(-9, 9), max_size=6), min_size=1, max_size=30),
+    st.sampled_from([0, 3, 10]),
+)
+def test_many_dicts_are_read_as_one_by_one(rows, bits):
+    one, many = (Hashed(bits, True) if bits else Names(True) for _ in range(2))
+    for grow in (False, True, True, False):
+        alone = [one.row(x, grow) for x in rows]
+        indptr, idx, values = stacked(many, rows, grow).arrays
+        assert one.names == many.names
+        for i, (places, numbers) in enumerate(alone):
+            part = slice(indptr[i], indptr[i + 1])
+            np.testing.assert_array_equal(idx[part], places)
+            np.testing.assert_array_equal(values[part], numbers)
+
+
+def test_a_dict_that_compiled_code_refuses_among_others():
+    rows = [{"a": 1.0}, {"b": np.float32(0.5), 3: 2}, {"c": 1}]
+    f = Names(False)
+    rest = stacked(f, rows, True)
+    assert (f.names, rest.arrays[1].tolist(), rest.arrays[2].tolist()) == (["a", "b", 3, "c"], [0, 1, 2, 3], [1.0, 0.5, 2.0, 1.0])

@@ -216,7 +216,7 @@ def test_files_with_their_columns_in_another_order(tmp_path):
         (tmp_path / f"{k}.csv").write_text(delimited([{name: row[name] for name in names} for row in cells]))
     options = {"target": "y", "id": "a"}
     whole = everything([nr.stream(str(tmp_path / "*.csv"), **options)])
-    assert whole[3]["id"] == [row["a"] for row in cells] * 3
+    assert whole[3]["id"] == [str(row["a"]) for row in cells] * 3
     for n in (2, 4, 7):
         assert everything(nr.stream(str(tmp_path / "*.csv"), **options).split(n)) == whole
 

@@ -19,6 +19,7 @@ from noregret.streams.arff import ArffReader
 from noregret.streams.delimited import CsvReader
 from noregret.streams.tables import JsonReader, ParquetReader
 from noregret.training.answering import answer
+from noregret.training.by_task import suited
 from noregret.transforms.table import Table
 
 
@@ -278,7 +279,92 @@ def test_whole_numbers_keep_all_their_digits(tmp_path):
     path.write_text("key,n,y\n" + "".join(f"{i},{'0.5' if k > 20 else k},a\n" for k, i in enumerate(ids)))
     for block in (64, 1 << 20):
         opened = nr.stream(CsvReader(path, block=block), target="y", id="key")
-        assert [i for b in opened.chunks() for i in b.ids] == ids
+        assert [i for b in opened.chunks() for i in b.ids] == list(map(str, ids))
+        opened = nr.stream(CsvReader(path, block=block), target="key", ignore="y")
+        assert [i for b in opened.chunks() for i in b.y.tolist()] == ids
+
+
+LABELS = ["007", "7", "12345678901234567890", "12345678901234567891", "1e30", "2e30"]
+
+
+@pytest.mark.parametrize("block", [100, 1 << 20])
+def test_labels_of_a_table_come_back_as_written(block, tmp_path):
+    """The column looks numeric at first; a label that a number would change is text, in whichever block it comes."""
+    path = tmp_path / "a.csv"
+    labels = ["7", "8"] * 50 + LABELS * 5
+    path.write_text("x,y\n" + "".join(f"{k},{v}\n" for k, v in enumerate(labels)))
+    found = []
+    for batch in nr.stream(CsvReader(path, block=block), target="y").chunks():
+        found += batch.y.array().tolist() if isinstance(batch.y, Coded) else batch.y.tolist()
+    assert found == [int(v) if v in ("7", "8") else v for v in labels]
+
+
+def test_a_run_that_resumes_has_the_same_classes(tmp_path):
+    path, rows = tmp_path / "a.csv", []
+    for k in range(400_000):  # several blocks; the odd labels come late
+        rows.append(f"{k % 5}.25,{k % 3},{'7' if k % 2 else '007' if k > 350_000 else '8'}")
+    path.write_text("a,b,y\n" + "\n".join(rows))
+    whole = nr.train(path, "pa1", target="y").model
+    assert set(whole.learner.classes_.tolist()) == {7, 8, "007"}
+    count = iter(range(10))
+    nr.train(path, "pa1", target="y", save=tmp_path / "m.nr", stop=lambda: next(count) == 0)
+    resumed = nr.train(path, save=tmp_path / "m.nr", resume=True).model
+    assert resumed.digest() == whole.digest()
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.arff"])
+def test_ways_to_write_a_number_are_one_label(name, tmp_path):
+    head = "@relation r\n@attribute x numeric\n@attribute y numeric\n@data\n" if name == "a.arff" else "x,y\n"
+    text = head + "1,1\n2,-1\n3,+1\n4,1.0\n5,1e0\n6,-1.00\n"
+    path = tmp_path / name
+    path.write_text(text if name != "a.tsv" else text.replace(",", "\t"))
+    model = nr.train(path, "pa1", target="y").model
+    assert model.learner.classes_.tolist() == [-1, 1]
+
+
+def test_numbers_to_predict_stay_numbers(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n" + "".join(f"{k},{v}\n" for k, v in enumerate(["0.5", "007", "1e30", "12345678901234567890"])))
+    (batch,) = nr.stream(path, target="y").chunks()
+    assert suited(batch.y, nr.PA1Regressor()).tolist() == [0.5, 7.0, 1e30, 12345678901234567890.0]
+    assert nr.train(path, target="y").model.learner.name == "nag_regressor"
+
+
+@pytest.mark.parametrize("label", ["1e30", "9007199254740993"])
+@pytest.mark.parametrize("line", ["{} 1:1\n", "{} | a\n"])
+def test_labels_that_a_float_cannot_tell_apart_are_refused(line, label, tmp_path):
+    path = tmp_path / ("a.vw" if "|" in line else "a.svm")
+    path.write_text(line.format(1) + line.format(label))
+    with pytest.raises(ValueError, match=r"expected labels below 2\^53 .* found .* Number the classes from 0"):
+        nr.train(path, "pa1")
+    assert nr.train(path, "pa1_regressor").examples == 2, "they are targets all the same"
+
+
+IDS = ["0012", "1.50", "12345678901234567890", "NA", "1e3", "-0"]
+
+
+def test_ids_come_back_as_written(tmp_path):
+    (tmp_path / "a.csv").write_text("key,x,y\n" + "".join(f"{i},{k},{k % 2}\n" for k, i in enumerate(IDS)))
+    (tmp_path / "a.tsv").write_text("key\tx\ty\n" + "".join(f"{i}\t{k}\t{k % 2}\n" for k, i in enumerate(IDS)))
+    numbers = [i for i in IDS if i not in ("0012", "NA")]
+    (tmp_path / "a.jsonl").write_text("".join(f'{{"key": {i}, "x": {k}, "y": {k % 2}}}\n' for k, i in enumerate(numbers)))
+    for name, ids in (("a.csv", IDS), ("a.tsv", IDS), ("a.jsonl", numbers)):
+        (batch,) = nr.stream(tmp_path / name, id="key", target="y").chunks()
+        assert batch.ids.tolist() == ids
+    frame = pa.table({"key": pa.array([12, 7], pa.int64()), "x": [1.0, 2.0]})
+    (batch,) = nr.stream(frame, id="key").chunks()
+    assert batch.ids.tolist() == ["12", "7"], "text in every format"
+
+
+def test_an_id_that_was_a_feature_is_both(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("key,x,y\n" + "".join(f"00{k},{k % 3},{k % 2}\n" for k in range(1, 9)))
+    model = nr.train(path, "pa1", target="y").model
+    before = [v for said in answer(path, model) for v in said.scores.tolist()]
+    model.front.table.identify("key")
+    said = list(answer(path, model))
+    assert [i for s in said for i in s.ids] == [f"00{k}" for k in range(1, 9)]
+    assert [v for s in said for v in s.scores.tolist()] == before
 
 
 WARM = """

@@ -22,7 +22,6 @@ from ..spaces.votes import Voted, Votes
 from ..spaces.weights import Averaged, Linked, Normed, Scaled
 
 Dims = dict[str, int]
-MOST = 1e9  # cells of the largest covariance
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,6 @@ class Slot:
         """Allocate."""
         dtype = dtype if self.dtype is float else self.dtype
         if self.eye:
-            cells = np.prod(self.shape(dims), dtype=np.float64)
-            if cells > MOST:
-                raise ValueError(
-                    f"a full covariance of {dims['feature']} features needs {8 * cells / 1e9:.0f} GB: use covariance='diag'"
-                )
             a = np.zeros(self.shape(dims), dtype)
             np.einsum("...ii->...i", a)[:] = self.fill
             return a
@@ -252,6 +246,12 @@ def slots(spec: Any) -> Any:
     if isinstance(spec, tuple):
         return type(spec), [slots(s) for s in spec]
     return spec if isinstance(spec, Slot) else None
+
+
+def squares(spec: Any, dims: Dims) -> float:
+    """Return the cells of the arrays whose size grows with the square of the number of features."""
+    found = [slot.shape(dims) for _, slot, _ in leaves(spec, spec) if slot.axes.count("feature") > 1]
+    return float(sum(np.prod(shape, dtype=np.float64) for shape in found))
 
 
 def settle(tree: Any) -> None:

@@ -26,10 +26,8 @@ def drafted(path: str | os.PathLike[str], durable: bool = False) -> Iterator[str
         with named(path):
             yield target
         return
+    check_folder(path)
     folder = os.path.dirname(target)
-    if not os.path.isdir(folder):
-        given = os.path.dirname(os.fspath(path)) or folder
-        raise FileNotFoundError(f"cannot write {os.fspath(path)}: there is no directory {given}; make it first")
     draft = f"{target}.{secrets.token_hex(8)}.tmp"
     try:
         with named(path):
@@ -53,6 +51,16 @@ def named(path: str | os.PathLike[str]) -> Iterator[None]:
         if e.errno not in FULL:
             raise
         raise OSError(e.errno, os.strerror(e.errno), os.fspath(path)) from None
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose folder is not there or lets no one write."""
+    folder = os.path.dirname(os.path.realpath(path))
+    given = os.path.dirname(os.fspath(path)) or folder
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"cannot write {os.fspath(path)}: there is no directory {given}; make it first")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"cannot write {os.fspath(path)}: the directory {given} does not let you")
 
 
 def sync(path: str) -> None:

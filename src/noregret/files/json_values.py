@@ -100,6 +100,8 @@ def decode(v: Any, parts: Parts) -> Any:
             cls = owner("class")(name)
             learner = cls(**{k: decode(x, known_parts(cls)) for k, x in params.items()})
             return owner("unit")(learner) if unit else learner
+        case {"maps": list() as maps, "behind": learner}:
+            return owner("behind")(maps, decode(learner, parts))
     expect(not isinstance(v, dict), "a value this version knows", v)
     return v
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -118,6 +118,7 @@ class Reader:
     endless: bool = False  # whether more may always come, as from a broker: a pass ends when nothing does
     tabular: bool = False  # whether batches have named columns, of which a Table makes features
     span: tuple[Position | None, Position | None] = (None, None)  # of a piece, the positions where it begins and ends
+    cross: Sequence[Sequence[str]] = ()  # namespaces whose features the reader itself multiplies
     least: int | None = None  # the smallest number of a feature met, where features are numbered by the source
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -128,6 +128,16 @@ def read(x, book, told, slots, first, bits, room, cells, idx, values):
             note(slots, names[k], hashes[k], np.int64(idx[k]))
             told[1] += 1
     return said | MEET if bits > 0 and meet(idx, cells[7 + n :]) else said
+
+
+@jit
+def read_rows(where, indptr, book, told, slots, first, bits, room, cells, idx, values, said, halt):
+    for i in range(where.shape[0]):
+        a, b = indptr[i], indptr[i + 1]
+        said[i] = read(where[i], book, told, slots, first, bits, room, cells, idx[a:b], values[a:b])
+        if said[i] < 0 or said[i] & halt:
+            return i
+    return where.shape[0]
 """
 
 
@@ -162,14 +172,19 @@ class Book(dict[Any, int]):
 
     index = Index(np.zeros(2, np.int64), np.zeros(0, np.int64))
 
+    def make_room(self, n: int) -> None:
+        """Begin a new index, with room for n more names."""
+        self.index = Index(np.zeros(2, np.int64), np.zeros(4 << (len(self) + n).bit_length(), np.int64))
+
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k != "index"}  # addresses mean nothing elsewhere
 
 
 class Reader(NamedTuple):
-    """The compiled loop, and its cells: position, name and value of one item, the kinds; three for each name."""
+    """The compiled loops, and their cells: position, name and value of one item, the kinds; three for each name."""
 
     read: Any
+    read_rows: Any
     cells: np.ndarray
 
 
@@ -183,7 +198,8 @@ def reader(bits: int) -> Reader | None:
     scope = {name: globals()[name] for name in ("CROWDED", "HASH", "MEET", "NOWHERE", "REFUSED", "SPELLING", "TYPE", "UNKNOWN")}
     scope |= compiling.python_interface() | {"meet": meet, "murmur": murmur}
     cells = np.array([0, 0, 0, *map(id, KINDS), *[0] * (5 << bits)])
-    return Reader(compiling.build("dicts", TEXT, scope, nogil=False)["read"], cells)
+    made = compiling.build("dicts", TEXT, scope, nogil=False)
+    return Reader(made["read"], made["read_rows"], cells)
 
 
 def read(
@@ -203,7 +219,35 @@ def read(
     idx, values = np.empty(n, PLACE), np.empty(n)
     said = found.read(id(x), id(book), *book.index, first, bits, room, found.cells, idx, values)
     if said == CROWDED:
-        slots = np.zeros(4 << (len(book) + n).bit_length(), np.int64)
-        book.index = Index(np.zeros(2, np.int64), slots)
+        book.make_room(n)
         said = found.read(id(x), id(book), *book.index, first, bits, room, found.cells, idx, values)
     return None if said < 0 else (idx, values, said)
+
+
+def read_many(
+    examples: Sequence[Mapping[Any, Any]], book: Book, first: int = 0, bits: int = 0, room: int = 0, halt: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return the same of many dicts, one after the other: where each begins, places, values, and what is to be said of each.
+
+    None also if what is to be said of one of them is `halt`.
+    """
+    if compiling.interpreting() or not all(type(x) in DICTS for x in examples):
+        return None
+    n = len(examples)
+    indptr = np.zeros(n + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, examples), np.int64, n), out=indptr[1:])
+    found = reader(int(np.diff(indptr).max(initial=0)).bit_length())
+    if found is None:
+        return None
+    where = np.fromiter(map(id, examples), np.int64, n)
+    idx, values, said = np.empty(indptr[-1], PLACE), np.empty(indptr[-1]), np.zeros(n, np.int64)
+    at = 0
+    while at < n:
+        at += found.read_rows(
+            where[at:], indptr[at:], id(book), *book.index, first, bits, room, found.cells, idx, values, said[at:], halt
+        )
+        if at < n and said[at] != CROWDED:
+            return None
+        if at < n:
+            book.make_room(len(examples[at]))
+    return indptr, idx, values, said

@@ -6,15 +6,16 @@ Hashed fold any number of names into 2^bits places. The constant feature has a s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby, pairwise, repeat
 from numbers import Real
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .checking import Rows, Side, given, refuse_not_finite, some_of
-from .dicts import MEET, NOWHERE, UNKNOWN, Book, read
+from .checking import Rows, refuse_not_finite
+from .dicts import MEET, NOWHERE, UNKNOWN, Book, read, read_many
 from .hashing import hash_name
 
 Row = tuple[np.ndarray, np.ndarray]
@@ -44,28 +45,28 @@ def add_duplicates(idx: np.ndarray, values: np.ndarray) -> Row:
 
 
 class Named(NamedTuple):
-    """A batch of named examples, all of them checked and read; one with a new name is read again when its turn to join comes."""
+    """A batch of named examples, all of them checked and read once."""
 
     examples: Sequence[Mapping[Any, Any]]
-    found: Sequence[Row | None]  # None for one with a new name
-    columns: Side = {}  # side columns, as Rows have them
+    rows: Rows  # in the places of the model or, where names may join it, in those of `ahead`
+    ahead: Names | None = None  # the names in the batch
 
     @property
     def n(self) -> int:
         """How many there are."""
-        return len(self.examples)
+        return self.rows.n
 
     def cut(self, a: int, b: int) -> Named:
         """Return examples a to b."""
-        return Named(self.examples[a:b], self.found[a:b], some_of(self.columns, slice(a, b)))
+        return Named(self.examples[a:b], self.rows.cut(a, b), self.ahead)
 
     def column(self, name: str) -> np.ndarray | None:
         """Return a side column, None where there is none."""
-        return self.columns.get(name)
+        return self.rows.column(name)
 
     def beside(self, **columns: np.ndarray | None) -> Named:
         """Return the examples with more side columns, those that are not None."""
-        return self._replace(columns={**self.columns, **given(columns)})
+        return self._replace(rows=self.rows.beside(**columns))
 
 
 def is_dicts(X: Any) -> bool:
@@ -73,15 +74,40 @@ def is_dicts(X: Any) -> bool:
     return isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Mapping)
 
 
-def read_all(features: Features, examples: Sequence[Mapping[Any, Any]]) -> Named:
-    """Return named examples as far as their names are known, or an error; nothing changes."""
-    rows = [features.row(x, False) for x in examples]
-    return Named(examples, [row if features.complete(x, row) else None for x, row in zip(examples, rows, strict=True)])
+def read_all(features: Features, examples: Sequence[Mapping[Any, Any]]) -> Rows | Named:
+    """Return named examples checked and read, or an error; nothing changes."""
+    if isinstance(features, Numbers):
+        numbers = Numbers(False)
+        rows = stacked(numbers, examples, grow=True)
+        return rows._replace(width=numbers.count)
+    if not isinstance(features, Names):
+        return Named(examples, stacked(features, examples, grow=False))
+    found = read_many(examples, features.table, **features.reading(False), halt=UNKNOWN) if features.table else None
+    if found is not None:
+        return Named(examples, Rows("csr", found[:3], len(examples), 0))
+    ahead = Names(False)
+    return Named(examples, stacked(ahead, examples, grow=True), ahead)
 
 
-def stacked(features: Features, examples: Iterable[Mapping[Any, Any]], grow: bool) -> Rows:
+def stacked(features: Features, examples: Sequence[Mapping[Any, Any]], grow: bool) -> Rows:
     """Return named examples as CSR rows; unknown names join the table or are left out."""
-    return joined([features.row(x, grow) for x in examples])
+    found = read_many(examples, features.table, **features.reading(grow)) if isinstance(features, (Names, Hashed)) else None
+    if found is None:
+        return joined([features.row(x, grow) for x in examples])
+    indptr, idx, values, said = found
+    rows = Rows("csr", (indptr, idx, values), len(examples), 0)
+    if (said & UNKNOWN).any():
+        return only(rows, idx != NOWHERE)
+    if not said.any():
+        return rows
+    some = ((idx[a:b], values[a:b], meet) for (a, b), meet in zip(pairwise(indptr.tolist()), said.tolist(), strict=True))
+    return joined([add_duplicates(i, v) if meet else (i, v) for i, v, meet in some])
+
+
+def only(rows: Rows, kept: np.ndarray) -> Rows:
+    """Return CSR rows with some of their entries."""
+    indptr, indices, data = rows.arrays
+    return rows._replace(arrays=(np.concatenate([[0], np.cumsum(kept)])[indptr], indices[kept], data[kept]))
 
 
 def joined(found: Sequence[Row]) -> Rows:
@@ -139,10 +165,6 @@ class Columns:
             raise ValueError(f"unknown feature {unknown[0]!r}: this model was started on an array, expected {what}")
         return idx, values
 
-    def complete(self, x: Mapping[Any, Any], row: Row) -> bool:
-        """Return whether a row, read when no name could join, is all there is to read."""
-        return True
-
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse a batch of another width."""
         if rows.width != self.width:
@@ -190,10 +212,6 @@ class Numbers:
         top = int(idx.max(initial=-1)) + 1
         self._fitting(top)
         return self._placed(idx, values, top, grow)
-
-    def complete(self, x: Mapping[Any, Any], row: Row) -> bool:
-        """Return whether a row, read when no number could join, is all there is to read."""
-        return len(row[0]) == len(x)
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse a number that would need too much memory."""
@@ -262,11 +280,15 @@ class Names:
         """Return the names in order of their places."""
         return list(self.table)
 
+    def reading(self, grow: bool) -> dict[str, int]:
+        """Return how compiled code reads names."""
+        return {"first": int(self.bias), "room": NOWHERE if grow else 0}
+
     def row(self, x: Mapping[Any, Any], grow: bool) -> Row:
         """Return one example as coordinates and values; unknown names join the table or are left out."""
         if type(x) is not dict and not isinstance(x, Mapping):
             raise TypeError(f"this model learns from named features: expected a dict, got {type(x).__name__}")
-        found = read(x, self.table, first=int(self.bias), room=NOWHERE if grow else 0)
+        found = read(x, self.table, **self.reading(grow))
         if found is None:
             values = values_of(x)
             place = map(self.table.__getitem__, x) if grow else map(self.table.get, x, repeat(NOWHERE))
@@ -277,9 +299,17 @@ class Names:
             return idx[known], values[known]
         return idx, values
 
-    def complete(self, x: Mapping[Any, Any], row: Row) -> bool:
-        """Return whether a row, read when no name could join, is all there is to read."""
-        return len(row[0]) == len(x)
+    def places(self, ahead: Names) -> np.ndarray:
+        """Return the places of the names of a batch, NOWHERE for new ones."""
+        found = read(dict.fromkeys(ahead.table, 0.0), self.table)
+        if found is not None:
+            return found[0]
+        return np.fromiter(map(self.table.get, ahead.table, repeat(NOWHERE)), np.uint32, len(ahead.table))
+
+    def enter(self, ahead: Names, new: Sequence[int]) -> np.ndarray:
+        """Give names of a batch, which are new, their places."""
+        names = ahead.names
+        return self.row({names[k]: 0.0 for k in new}, True)[0]
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse a batch without names."""
@@ -351,6 +381,10 @@ class Hashed:
         at = self.table[name] if grow else self.table.get(name)
         return self.table.fold(name) if at is None else at
 
+    def reading(self, grow: bool) -> dict[str, int]:
+        """Return how compiled code reads names."""
+        return {"bits": self.bits, "room": self.table.room if grow else 0}
+
     def row(self, x: Mapping[Any, Any], grow: bool) -> Row:
         """Return one example as coordinates and values; names that meet in one place are summed."""
         if type(x) is not dict and not isinstance(x, Mapping):
@@ -358,16 +392,18 @@ class Hashed:
             row = Columns(width, False).row(x, False)
             self.width = width if grow else self.width
             return row
-        found = read(x, self.table, bits=self.bits, room=self.table.room if grow else 0)
+        found = read(x, self.table, **self.reading(grow))
         if found is None:
             values, places = values_of(x), [self.place(name, grow) for name in x]
             found = np.array(places, np.uint32), values, MEET if len(set(places)) < len(places) else 0
         idx, values, said = found
         return add_duplicates(idx, values) if said else (idx, values)
 
-    def complete(self, x: Mapping[Any, Any], row: Row) -> bool:
-        """Return whether a row, read when no name could join, is all there is to read: no name is still to be remembered."""
-        return len(self.table) >= self.table.room or x.keys() <= self.table.keys()
+    def remember(self, examples: Iterable[Mapping[Any, Any]]) -> None:
+        """Note the names, while there is room."""
+        if len(self.table) < self.table.room:
+            new = [name for name in dict.fromkeys(chain.from_iterable(examples)) if name not in self.table]
+            self.row(dict.fromkeys(new, 0.0), True)
 
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse another number of columns than before, or more than places."""
@@ -407,10 +443,6 @@ class Anything:
         value[0] = x
         return np.zeros(1, np.uint32), value
 
-    def complete(self, x: Any, row: Row) -> bool:
-        """Return whether a row is all there is to read."""
-        return True
-
     def check(self, rows: Rows, learner: str) -> None:
         """Refuse rows of numbers."""
         if rows.arrays[-1].dtype != object:
@@ -432,6 +464,39 @@ def replaced(rows: Rows, places: Sequence[np.ndarray]) -> Rows:
     indptr = np.zeros(len(X) + 1, np.int64)
     np.cumsum(mask.sum(1), out=indptr[1:])
     return rows._replace(layout="csr", arrays=(indptr, np.broadcast_to(at, X.shape)[mask], X[mask]), names=None)
+
+
+def arrivals(rows: Rows, places: np.ndarray, c: np.ndarray | None, apart: bool) -> Iterator[tuple[int, list[int]]]:
+    """Yield a row and the names without a place that come with it, in their order: row 0 with all names, or each row apart.
+
+    A row of weight 0 brings no names.
+    """
+    indptr, indices, _ = rows.packed().arrays
+    here = np.zeros(len(places), bool)
+    here[indices] = True
+    new = np.flatnonzero(here & (places == NOWHERE))
+    if c is None and not apart and len(new):  # a batch numbers its names as they come
+        yield 0, new.tolist()
+    if len(new) == 0 or (c is None and not apart):
+        return
+    at = np.flatnonzero(places[indices] == NOWHERE)
+    row = np.searchsorted(indptr, at, side="right") - 1
+    if c is not None:
+        at, row = at[c[row] > 0.0], row[c[row] > 0.0]
+    names, first = np.unique(indices[at], return_index=True)
+    order = np.argsort(first)
+    comes = row[first[order]] if apart else np.zeros(len(order), np.int64)
+    for i, group in groupby(zip(comes.tolist(), names[order].tolist(), strict=True), key=itemgetter(0)):
+        yield i, [name for _, name in group]
+
+
+def moved(rows: Rows, places: np.ndarray) -> Rows:
+    """Return rows in other places; what has none is left out."""
+    rows = rows.packed()
+    indptr, indices, data = rows.arrays
+    found = rows._replace(arrays=(indptr, places[indices], data))
+    known = found.arrays[1] != NOWHERE
+    return found if known.all() else only(found, known)
 
 
 Features = Columns | Numbers | Names | Hashed | Anything

@@ -1,7 +1,8 @@
 """Labels: any hashable values, numbered by first appearance so that the split of a stream into calls does not show.
 
 A number with a fraction is a regression target, not a label. Booleans and numbers are not labels of one model: True is equal
-to 1, and arrays make numbers of both.
+to 1, and arrays make numbers of both. A label written in a table is the number it says, or text where a number would not give
+back what is written.
 
 `classes_` sorts them for the reader; labels that cannot be ordered stay in order of appearance. With two classes there is one
 score: `positive` is the code whose score it is. A first label that is a number not above 0 (0, -1, False) is the negative one.
@@ -9,6 +10,7 @@ score: `positive` is the code whose score it is. A first label that is a number 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
@@ -29,8 +31,16 @@ class Coded(NamedTuple):
         """Return one label per row."""
         return label_array(self.values)[self.codes]
 
+    def numbers(self) -> np.ndarray | None:
+        """Return one number per row, None where a label is a name."""
+        if not all(isinstance(v, (int, float)) or NUMERIC.fullmatch(str(v)) for v in self.values):
+            return None
+        return np.array([float(v) for v in self.values])[self.codes]
+
 
 Labelled = np.ndarray | Coded
+NUMERIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+EXACT = 2**53  # from here on floats leave out whole numbers
 
 
 def some(y: Labelled, rows: Any) -> Labelled:
@@ -112,6 +122,42 @@ def plain(label: Any) -> Any:
     if isinstance(label, float) and label % 1.0 != 0.0:
         refuse_fraction(f"the label is {label!r}")
     return label
+
+
+def label_in(text: str) -> int | float | str:
+    """Return a label written in a table, where its column holds numbers: 1, +1 and 1.0 are the number 1.
+
+    Text stays text where a number would lose something: zeros in front (007), whole numbers that neither 64 bits nor a float hold.
+    """
+    digits = text.lstrip("+-")
+    if digits.startswith("0") and digits[1:2].isdigit():
+        return text
+    if digits.isdigit():
+        whole = int(text)
+        return whole if -(2**63) <= whole < 2**63 else text
+    value = float(text)
+    if value % 1.0 != 0.0:
+        return value
+    return int(value) if abs(value) < EXACT else text
+
+
+def whole(y: np.ndarray) -> np.ndarray:
+    """Return labels that are whole numbers written as floats as whole numbers, others as they are."""
+    if y.dtype.kind != "f" or (y != np.floor(y)).any():
+        return y
+    if len(y) and (large := abs(y).max()) >= EXACT:
+        raise ValueError(
+            f"expected labels below 2^53 = {EXACT}, from where on numbers that differ are read as one; found {large:g}. Number the "
+            "classes from 0, or give a CSV, where such labels are text"
+        )
+    return y.astype(np.int64)
+
+
+def coded_labels(texts: list[str], codes: np.ndarray) -> Coded:
+    """Return labels as written in a column of numbers, each once: `codes` says which of the texts each row has."""
+    index: dict[Any, int] = {}
+    numbers = [index.setdefault(label_in(text), len(index)) for text in texts]
+    return Coded(list(index), np.array(numbers, np.int64)[codes])
 
 
 def refuse_fraction(what: str) -> None:

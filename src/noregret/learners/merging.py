@@ -119,8 +119,8 @@ def united(before: Any, parts: list[Any], length: float) -> Any:
 
 
 def settled(m: Held) -> Held:
-    """Return a model with nothing pending: itself, if nothing is."""
-    if not any(hasattr(node, "settle") for node in nodes(m.state)):
+    """Return a model with nothing pending: itself, if nothing is. What a kind merely tracks is computed after the join."""
+    if not any(node.pending() if hasattr(node, "pending") else hasattr(node, "settle") for node in nodes(m.state)):
         return m
     m = copy.copy(m)
     settle(m.state)

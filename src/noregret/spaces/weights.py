@@ -248,10 +248,15 @@ class Scaled(NamedTuple):
         """Return the weights."""
         return self.c[0] * self.u
 
+    def pending(self) -> bool:
+        """Return whether the multiplier is still to be put in."""
+        return bool(self.c[0] != 1.0)
+
     def settle(self) -> None:
         """Put the multiplier in."""
-        self.u[:] = self.primal()
-        self.c[0] = 1.0
+        if self.pending():
+            self.u[:] = self.primal()
+            self.c[0] = 1.0
 
 
 @dot.on(Scaled)
@@ -290,10 +295,15 @@ class Normed(NamedTuple):
         """Return the weights."""
         return self.c[0] * self.u
 
+    def pending(self) -> bool:
+        """Return whether the multiplier is still to be put in."""
+        return bool(self.c[0] != 1.0)
+
     def settle(self) -> None:
         """Put the multiplier in and compute the norm."""
-        self.u[:] = self.primal()
-        self.c[0] = 1.0
+        if self.pending():
+            self.u[:] = self.primal()
+            self.c[0] = 1.0
         self.q[0] = in_order(np.square(self.u, dtype=np.float64))
         self.age[0] = 0
 

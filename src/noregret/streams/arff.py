@@ -9,7 +9,7 @@ import numpy as np
 
 from ..inputs.batch import BadRow, Position
 from .delimited import MISSING, CsvReader, refuse_twice
-from .records import scanned
+from .records import line_numbers, scanned
 from .source import Source, no_position
 from .table_reader import BLOCK, Block, Parsed
 
@@ -145,6 +145,7 @@ class ArffReader(CsvReader):
         starts, fields = self.scan(block)
         most = max(CELLS // max(len(self.columns), 1), 1)
         rows: list[dict[int, Any]] = []
+        lines = line_numbers(block.data, starts, block.line).tolist()
         end = 0
         for r in range(len(fields)):
             line = block.data[starts[r] : starts[r + 1]].decode("utf-8", "replace").strip()
@@ -152,9 +153,8 @@ class ArffReader(CsvReader):
                 break
             end = int(starts[r + 1])
             if line and not line.startswith("%"):
-                number = block.line + block.data.count(b"\n", 0, int(starts[r]))
                 try:
-                    rows.append(self._entries(line, block.path, number))
+                    rows.append(self._entries(line, block.path, lines[r]))
                 except BadRow as bad:
                     self.bad(bad)
         arrays = []

@@ -9,16 +9,17 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..inputs.batch import BadRow, Position
+from ..inputs.labels import EXACT, NUMERIC
 from ..text import brief, shortened
+from ..transforms.table_cells import WRITTEN
 from .pieces import holds
-from .records import LONGEST, joined, scanned
+from .records import LONGEST, joined, line_numbers, scanned
 from .source import Source, no_position
 from .table_reader import BLOCK, BOM, Block, BlockReader, Parsed
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ..transforms.table import Table
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
-NUMERIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+PLAIN = r"^-?\d+(\.\d+)?([eE][-+]?\d+)?$"  # beyond doubt a number
 MOSTLY = 0.9
 PEEK = 200  # rows that tell whether the first one is a header
 LONGEST_NAME = 100  # characters; a longer cell is not a column name
@@ -60,6 +61,8 @@ class CsvReader(BlockReader):
         self.text = (text,) if isinstance(text, str) else tuple(text)
         self.numbers: tuple[str, ...] = ()  # columns whose cells must be numbers
         self._real: set[str] = set()  # columns of whole numbers that had fractions in a later block
+        self.target: str | None = None  # a column of labels, which numbers must not change
+        self._labels: Any = None  # those of a block that numbers would change, as text
         self.named: set[str] = set()  # columns that are named somewhere: a row that holds one is the header
         self.columns: list[str] = []
         self.kinds: dict[str, str] = {}  # integer, number or text, once decided
@@ -68,6 +71,7 @@ class CsvReader(BlockReader):
         """Keep what a table reads as categories or text as it is written, too; and know a header by the names in it."""
         super().heed(table, learn)
         self.text, self.numbers, self.named = tuple(table.as_written), tuple(table.as_numbers), table.named
+        self.target = table.target
 
     def known(self) -> Position:
         """Return the columns and their kinds."""
@@ -128,9 +132,9 @@ class CsvReader(BlockReader):
         while rows is None and good.any():
             rows = self._rows(block, starts, np.flatnonzero(good), faults)
             good[list(faults)] = False
-        for r in sorted(faults):
-            column, expected, found = faults[r]
-            self.bad(BadRow(block.path, block.line + block.data.count(b"\n", 0, int(starts[r])), column, expected, found))
+        faulty = sorted(faults)
+        for r, line in zip(faulty, line_numbers(block.data, starts[faulty], block.line).tolist(), strict=True):
+            self.bad(BadRow(block.path, line, *faults[r]))
         return Parsed(rows, int(starts[-1]))
 
     def scan(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
@@ -177,7 +181,13 @@ class CsvReader(BlockReader):
             return None
         for j, name in enumerate(self.columns):
             self._unfit(name, j, table.column(name), records, faults)
-        return record_batch(table, self.kinds) if len(faults) == faulty else None
+        if len(faults) > faulty:
+            return None
+        rows = record_batch(table, self.kinds)
+        if self._labels is None or self.target is None:
+            return rows
+        written = rows.set_column(self.columns.index(self.target), self.target, self._labels.combine_chunks())
+        return written.replace_schema_metadata({WRITTEN: b"1"})
 
     def _decided(self, data: bytes) -> Any:
         """Read records, and decide what the columns are that had no cells so far."""
@@ -222,15 +232,21 @@ class CsvReader(BlockReader):
 
         types = {"integer": pa.int64(), "number": pa.float64()}
         wanted = {n: types.get(kinds.get(n, "text"), pa.string()) for n in self.columns}
+        self._labels = None
+        asked = wanted | dict.fromkeys(self._real & wanted.keys(), pa.float64())
         try:
-            table = self._cells(data, wanted | dict.fromkeys(self._real & wanted.keys(), pa.float64()))
+            table = self._cells(data, asked | {n: pa.string() for n in self.columns if n == self.target})
         except pa.ArrowInvalid:  # fractions among whole numbers; and some space around numbers is none to this parser
             table = self._cells(data, dict.fromkeys(self.columns, pa.string()))
-        as_wanted = (
-            self._as(name, trimmed(column), wanted[name]) if pa.types.is_string(column.type) else column
-            for name, column in zip(self.columns, table.columns, strict=True)
-        )
-        return pa.table(list(as_wanted), names=self.columns)
+        columns = []
+        for name, column in zip(self.columns, table.columns, strict=True):
+            if pa.types.is_string(column.type):
+                cells = trimmed(column, missing=name != self.id)
+                column = self._as(name, cells, wanted[name])
+                if name == self.target and changed(cells, column):
+                    self._labels = cells
+            columns.append(column)
+        return pa.table(columns, names=self.columns)
 
     def _as(self, name: str, column: Any, type_: Any) -> Any:
         """Return texts as what they are to be; whole numbers as real ones from where fractions come."""
@@ -261,7 +277,6 @@ class CsvReader(BlockReader):
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=types,
                 null_values=[*MISSING, *(f" {m}" for m in MISSING)],
-                strings_can_be_null=True,
             ),
         )
 
@@ -269,10 +284,10 @@ class CsvReader(BlockReader):
         """Yield the records that cannot be read: which, the column, what was expected and what came."""
         import pyarrow as pa
 
-        wrong = [k for k, r in enumerate(records) if not is_text(block.data[starts[r] : starts[r + 1]])]
-        if wrong:
-            for k in wrong:
-                yield k, None, "text in UTF-8", "bytes of another encoding"
+        if not is_text(data):
+            for k, r in enumerate(records):
+                if not is_text(block.data[starts[r] : starts[r + 1]]):
+                    yield k, None, "text in UTF-8", "bytes of another encoding"
             return
         try:
             table = self._read(data, {})
@@ -282,7 +297,7 @@ class CsvReader(BlockReader):
             if self.kinds.get(name) not in ("integer", "number"):
                 continue
             column = table.column(j).combine_chunks()
-            for k in not_numbers(column, 0):
+            for k in not_numbers(column):
                 hint = (
                     "a number"
                     if name in self.required or name in self.numbers
@@ -294,14 +309,25 @@ class CsvReader(BlockReader):
 # ---- cells -------------------------------------------------------------------------------------------------------------
 
 
-def trimmed(column: Any) -> Any:
-    """Return texts without space around them, the missing ones as null."""
+def trimmed(column: Any, missing: bool = True) -> Any:
+    """Return texts without space around them, the missing ones as null where there are such."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     column = pc.utf8_trim_whitespace(column)
-    missing = pc.is_in(column, value_set=pa.array(MISSING))
-    return pc.if_else(missing, None, column) if pc.any(missing).as_py() else column
+    lacking = pc.is_in(column, value_set=pa.array(MISSING))
+    return pc.if_else(lacking, None, column) if missing and pc.any(lacking).as_py() else column
+
+
+def changed(texts: Any, numbers: Any) -> bool:
+    """Return whether some labels are other labels as numbers: zeros in front are lost, and so are the last of many digits."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_string(numbers.type):
+        return False
+    large = pa.types.is_floating(numbers.type) and (pc.max(pc.abs(numbers)).as_py() or 0.0) >= EXACT
+    return bool(large or pc.any(pc.match_substring_regex(texts, r"^[+-]?0\d")).as_py())
 
 
 def kind_of(column: Any) -> str | None:
@@ -326,18 +352,21 @@ def kind_of(column: Any) -> str | None:
     return "number" if (pc.sum(met.filter(numbers)).as_py() or 0) >= MOSTLY * pc.sum(met).as_py() else "text"
 
 
-def not_numbers(column: Any, before: int) -> list[int]:
-    """Return the rows of the cells that are not numbers, by bisection."""
+def not_numbers(column: Any) -> list[int]:
+    """Return the rows of the cells that are not numbers. Each text in doubt is tried once: a cast that fails is slow."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    try:
-        column.cast(pa.float64())
-        return []
-    except pa.ArrowInvalid:
-        half = len(column) // 2
-        if half == 0:
-            return [before]
-        return not_numbers(column[:half], before) + not_numbers(column[half:], before + half)
+    def is_number(text: str) -> bool:
+        try:
+            return pa.scalar(text).cast(pa.float64()).is_valid
+        except pa.ArrowInvalid:
+            return False
+
+    doubtful = np.flatnonzero(pc.equal(pc.match_substring_regex(column, PLAIN), False).fill_null(False))
+    texts = column.take(doubtful).to_pylist()
+    wrong = {text for text in set(texts) if not is_number(text)}
+    return [int(k) for k, text in zip(doubtful, texts, strict=True) if text in wrong]
 
 
 def record_batch(table: Any, kinds: dict[str, str]) -> Any:

@@ -80,3 +80,9 @@ def joined(data: bytes, starts: np.ndarray, records: np.ndarray) -> bytes:
         part = data[starts[run[0]] : starts[run[-1] + 1]]
         parts.append(part if part.endswith(b"\n") else part + b"\n")
     return b"".join(parts)
+
+
+def line_numbers(data: bytes, starts: np.ndarray, first: int) -> np.ndarray:
+    """Return the lines on which records begin, where the data begin on line `first`."""
+    newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
+    return first + np.searchsorted(newlines, starts)

@@ -84,6 +84,7 @@ class TableReader(Reader):
         self.replayable = self.size is not None  # not so: standard input, pipes
         self.weight: str | None = None  # a column whose numbers must not be negative
         self.ignored: frozenset[str] = frozenset()  # columns that may hold anything
+        self.id: str | None = None  # a column that is kept as it is written
         self._found = Skipped()
 
     def heed(self, table: Table, learn: bool) -> None:
@@ -91,6 +92,7 @@ class TableReader(Reader):
         self.required = tuple(table.needed) if learn else ()
         self.weight = table.weight if learn else None
         self.ignored = frozenset(table.ignored)
+        self.id = table.id
 
     def bad(self, bad: BadRow) -> None:
         """Stop at a bad row, or count it."""

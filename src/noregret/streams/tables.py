@@ -50,7 +50,7 @@ class JsonReader(BlockReader):
         if not data.strip():
             return Parsed(None, end)
         rows = fast_json(data, self.ignored)
-        if rows is None or self._lacking(rows):
+        if rows is None or self._lacking(rows) or self._rewrites(rows):
             rows = self._slowly(block, data)
         return Parsed(rows, end)
 
@@ -58,8 +58,15 @@ class JsonReader(BlockReader):
         """Return whether cells that must be there are missing, or a weight is negative."""
         import pyarrow.compute as pc
 
-        missing = any(n not in rows.schema.names or rows.column(n).null_count for n in self.required)
+        there = {n: rows.column(n).is_null(nan_is_null=True) for n in self.required if n in rows.schema.names}
+        missing = len(there) < len(self.required) or any(pc.any(null).as_py() for null in there.values())
         return missing or (self.weight is not None and (pc.min(rows.column(self.weight)).as_py() or 0) < 0)
+
+    def _rewrites(self, rows: Any) -> bool:
+        """Return whether ids were read as real numbers, which may be written otherwise."""
+        import pyarrow as pa
+
+        return self.id in rows.schema.names and pa.types.is_floating(rows.column(self.id).type)
 
     def _slowly(self, block: Block, data: bytes) -> Any:
         """Parse line by line, and say which line is bad."""
@@ -89,6 +96,8 @@ class JsonReader(BlockReader):
         if not isinstance(x, dict):
             raise BadRow(path, number, 1, "a JSON object on one line", f"a {type(x).__name__}")
         cells = dict(flat({k: v for k, v in x.items() if k not in self.ignored}))
+        if self.id is not None and isinstance(cells.get(self.id), (int, float)):
+            cells |= {k: v for k, v in flat(json.loads(line, parse_int=str, parse_float=str)) if k == self.id}
         for name, v in cells.items():
             if HALVES.search(name) or (isinstance(v, str) and HALVES.search(v)):
                 raise BadRow(path, number, None, f"text under {brief(name)}", "half of a surrogate pair")
@@ -97,7 +106,7 @@ class JsonReader(BlockReader):
             if isinstance(v, (int, float)) and not -LARGEST <= v <= LARGEST and v == v:
                 raise BadRow(path, number, None, f"a finite number under {brief(name)}", brief(v))
         for name in self.required:
-            if cells.get(name) is None:
+            if (v := cells.get(name)) is None or v != v:
                 raise BadRow(path, number, None, f"a value under {name!r}", "none")
         weight = cells.get(self.weight, 1.0) if self.weight is not None else 1.0
         if not isinstance(weight, (int, float)) or weight < 0:
@@ -265,8 +274,8 @@ class ParquetReader(TableReader):
 
         keep = np.ones(record.num_rows, bool)
         for name in self.required:
-            if name in record.schema.names and record.column(name).null_count:
-                missing = record.column(name).is_null().to_numpy(zero_copy_only=False)
+            if name in record.schema.names:
+                missing = record.column(name).is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
                 for i in np.flatnonzero(missing & keep).tolist():
                     self.bad(BadRow(path, row + i + 1, None, f"a value in column {name!r}", "none"))
                 keep &= ~missing

@@ -105,6 +105,7 @@ class Writer:
     def __init__(self, path: str, kind: str, packing: str | None, width: int | None) -> None:
         self.path, self.kind, self.packing, self.width = path, kind, packing, width
         self.labels: dict[str, int] = {}
+        self.numbered = False  # whether labels that are numbers were written
         self.out: Any = None
 
     def open(self) -> Any:
@@ -125,11 +126,17 @@ class Writer:
             self.out.close()
 
     def numbers(self, y: Any) -> np.ndarray:
-        """Return labels as numbers."""
+        """Return labels as numbers; a text has a number of its own, which must not be that of another label."""
+        names = [v for v in y.values if isinstance(v, str)] if isinstance(y, Coded) else []
+        self.numbered = self.numbered or not isinstance(y, Coded) or len(names) < len(y.values)
+        if self.numbered and (names or self.labels):
+            raise ValueError(
+                f"some labels are numbers and others text, such as {[*self.labels, *names][0]!r}, and {self.kind} has numbers: "
+                "write csv or jsonl"
+            )
         if not isinstance(y, Coded):
             return y.astype(np.int64) if y.dtype.kind == "b" else y
-        known = [v for v in y.values if isinstance(v, str)]
-        if len(known) < len(y.values):
+        if self.numbered:
             return np.array(y.values, np.float64)[y.codes]
         order = np.unique(y.codes, return_index=True)
         for code in order[0][np.argsort(order[1])].tolist():
@@ -182,7 +189,7 @@ class VwLines(Lines):
             tags = [("" if v is None else v.decode() if isinstance(v, bytes) else str(v)) for v in list(batch.ids)]
             for tag in tags:
                 if any(c.isspace() or c == "|" for c in tag):
-                    raise ValueError(f"the id {tag!r} cannot be a tag of VW, which has no spaces and no |: leave out --id")
+                    raise ValueError(f"the id {tag!r} cannot be a tag of VW, which has no spaces and no |: leave out id=")
             found.append(pa.array([f"'{tag}" for tag in tags]))
         bar = pa.array(["|"] * batch.data.n)
         return [*found, bar]

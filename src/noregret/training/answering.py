@@ -9,7 +9,7 @@ import numpy as np
 
 from ..streams.stream import stream
 from ..transforms.pipeline import Pipeline
-from .opening import Trainable, options_for
+from .opening import Trainable, options_for, same_rows
 
 
 class Answers(NamedTuple):
@@ -30,9 +30,11 @@ def answer(source: Any, model: Trainable, *, reject: float | None = None, **opti
     front = model.front if isinstance(model, Pipeline) else None
     learner = model.learner if isinstance(model, Pipeline) else model
     m = learner.model
+    same_rows(opened, model)
     if reject is not None and not hasattr(learner, "sure"):
         raise ValueError(f"reject needs a learner that knows how sure it is, such as arow; this is a {learner.name}")
-    for batch in opened.chunks(front=front, learn=False):
+    chunks = opened.chunks(front=front, learn=False)
+    for batch in (chunk.cut(a, b) for chunk in chunks for a, b in learner.in_room(m, None, chunk.data.n)):
         f = learner.score_rows(batch.data)
-        predicted = m.task.answers(m, f) if reject is None else learner.sure(batch.data, reject)
-        yield Answers(batch.ids, predicted, m.task.margins(m, f), batch.y)
+        predicted = learner.task.answers(m, f) if reject is None else learner.sure(batch.data, reject)
+        yield Answers(batch.ids, predicted, learner.task.margins(m, f), batch.y)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..inputs.labels import Coded
+from ..inputs.labels import Coded, whole
 from ..learners.learner import Learner
 from ..registry import learner as by_name
 from ..streams.stream import Stream
@@ -30,15 +30,16 @@ class ByTask(NamedTuple):
 def as_classes(y: Any, name: str) -> Any:
     """Return labels; whole numbers are taken as such."""
     present(y)
-    return y.astype(np.int64) if isinstance(y, np.ndarray) and y.dtype.kind == "f" and (y == np.floor(y)).all() else y
+    return whole(y) if isinstance(y, np.ndarray) else y
 
 
 def as_numbers(y: Any, name: str) -> Any:
     """Return real targets; refuse names."""
     present(y)
-    if isinstance(y, Coded):
+    numbers = y.numbers() if isinstance(y, Coded) else y
+    if numbers is None:
         raise ValueError(f"{name} needs numbers for targets, and these are names such as {y.values[0]!r}")
-    return y
+    return numbers
 
 
 def as_marks(y: Any, name: str) -> np.ndarray | None:
@@ -73,7 +74,7 @@ def sum_distances(y: Any, predicted: np.ndarray) -> float:
 
 BY_TASK = {
     "classification": ByTask(as_classes, count_mistakes, classes=True, start="auto"),
-    "regression": ByTask(as_numbers, sum_distances, start="nag_regressor"),
+    "regression": ByTask(as_numbers, sum_distances, start="auto_regressor"),
     "one_class": ByTask(as_marks, None),
 }
 
@@ -96,9 +97,9 @@ def task_of(opened: Stream) -> tuple[str, list[str]]:
     batch = next(iter(opened.chunks()), None)
     if batch is None or batch.y is None:
         raise ValueError(f"{opened.name} has no {'examples' if batch is None else 'labels'}")
-    if isinstance(batch.y, Coded):
+    if isinstance(batch.y, Coded) and not any(isinstance(v, float) for v in batch.y.values):
         return "classification", []
-    values = np.unique(batch.y)
+    values = np.unique(as_numbers(batch.y, ""))
     if len(values) > FEW or (values != np.floor(values)).any():
         return "regression", []
     told = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..inputs.features import Hashed
+from ..inputs.features import Hashed, Numbers
 from ..learners.learner import Learner
+from ..streams.stream import Stream
 from ..transforms.front import Front
 from ..transforms.pipeline import Pipeline
 from ..transforms.table import Table
@@ -42,9 +43,10 @@ def with_task(options: Mapping[str, Any], models: Sequence[Any]) -> dict[str, An
 def options_for(model: Trainable, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that open a stream for a model: its own features where it has learned some."""
     if isinstance(model, Pipeline):
-        return {**options, **opening(model)}
-    options = with_task(options, [model])
-    features = model.model.features if model.started else None
+        options, learner = {**options, **opening(model)}, model.learner
+    else:
+        options, learner = with_task(options, [model]), model
+    features = learner.model.features if learner.started else None
     if not isinstance(features, Hashed):
         return options
     if options.get("hash_bits") not in (None, features.bits):
@@ -52,3 +54,19 @@ def options_for(model: Trainable, options: dict[str, Any]) -> dict[str, Any]:
             f"the model folds features into 2^{features.bits} places: hash_bits={options['hash_bits']} does not fit it"
         )
     return {**options, "hash_bits": features.bits}
+
+
+def same_rows(opened: Stream, model: Trainable) -> None:
+    """Refuse a source whose features are not those of a model: each would be unknown, and every answer the same."""
+    if opened.reader.tabular and not isinstance(model, Pipeline):
+        raise TypeError(
+            f"expected rows of numbers, got {opened.kind}: the model learned from rows of numbered features, and {opened.name} has "
+            "named columns"
+        )
+    learner = model.learner if isinstance(model, Pipeline) else model
+    numbered = learner.started and isinstance(learner.model.features, Numbers)
+    if opened.reader.hash_bits is not None and numbered and (opened.front is None or opened.front.table is None):
+        raise TypeError(
+            f"expected rows of numbers, got {opened.kind}: the model learned from rows of numbered features, and those of "
+            f"{opened.name} are hashed"
+        )

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..inputs.checking import Side
-from ..inputs.labels import Coded
+from ..inputs.labels import Coded, coded_labels
 from ..text import brief
 from .table import Table
-from .table_cells import fields_of, unknown
+from .table_cells import WRITTEN, fields_of, unknown
 
-NAMES = ("id", "bundle", "user", "item")  # side columns whose values are kept as they are
+NAMES = ("bundle", "user", "item")  # side columns whose values are kept as they are
 
 
 def targets_and_sides(table: Table, record: Any, learn: bool) -> tuple[np.ndarray | Coded | None, Side]:
@@ -26,17 +26,21 @@ def targets_and_sides(table: Table, record: Any, learn: bool) -> tuple[np.ndarra
         if name in found and name == table.target:
             raise TypeError(f"the target {brief(name)} holds texts in some rows and numbers in others; write all of them as texts")
         found.setdefault(name, array)
-    asked = {role: getattr(table, role) for role in ("target", "weight", "time", *NAMES) if getattr(table, role) is not None}
+    asked = {role: getattr(table, role) for role in ("target", "weight", "time", "id", *NAMES) if getattr(table, role) is not None}
     for role, name in asked.items():
         if name not in found and (learn or role not in ("target", "weight")):
             raise ValueError(unknown([name], [n for n, _ in fields]))
     there = {role: found[name] for role, name in asked.items() if name in found}
     columns = {role: plain(there[role]) for role in NAMES if role in there}
+    if "id" in there:
+        columns["id"] = as_text(there["id"])
     if "time" in there:
         columns["time"] = moments(asked["time"], there["time"])
     if "weight" in there:
         columns["weight"] = numbers(asked["weight"], there["weight"], "weights", learn)
-    return targets(asked["target"], there["target"], learn) if "target" in there else None, columns
+    if "target" not in there:
+        return None, columns
+    return targets(asked["target"], there["target"], learn, WRITTEN in (record.schema.metadata or {})), columns
 
 
 def plain(array: Any) -> np.ndarray:
@@ -46,6 +50,14 @@ def plain(array: Any) -> np.ndarray:
     if pa.types.is_integer(array.type) and array.null_count == 0:
         return np.asarray(array.to_numpy(zero_copy_only=False))
     return np.array(array.to_pylist(), object)
+
+
+def as_text(array: Any) -> np.ndarray:
+    """Return cells as text: what names a row comes back as it was written."""
+    import pyarrow as pa
+
+    array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    return np.array(array.cast(pa.large_string()).to_pylist(), object)
 
 
 def domains(name: str, data: Any) -> np.ndarray:
@@ -72,8 +84,11 @@ def refuse_missing(name: str, missing: np.ndarray, what: str) -> None:
         raise ValueError(f"column {brief(name)} has no value in row {row} of the batch; {what}. Drop the row, or fill it.")
 
 
-def targets(name: str, array: Any, learn: bool) -> np.ndarray | Coded | None:
-    """Return targets: texts by table, whole numbers, truth values or real numbers; None where they are unknown in a prediction."""
+def targets(name: str, array: Any, learn: bool, written: bool = False) -> np.ndarray | Coded | None:
+    """Return targets: texts by table, whole numbers, truth values or real numbers; None where they are unknown in a prediction.
+
+    Numbers that come as they are `written` are labels by table.
+    """
     import pyarrow as pa
 
     missing = array.is_null().to_numpy(zero_copy_only=False)
@@ -88,9 +103,12 @@ def targets(name: str, array: Any, learn: bool) -> np.ndarray | Coded | None:
     kind = array.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         coded = array.dictionary_encode()
-        return Coded(coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False).astype(np.int64))
+        texts, codes = coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        return coded_labels(texts, codes) if written else Coded(texts, codes)
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
         values = array.to_numpy(zero_copy_only=False)
+        if values.dtype == np.uint64 and values.max(initial=0) >= 2**63:
+            return np.asarray(values)
         return np.asarray(values, bool if pa.types.is_boolean(kind) else np.int64 if pa.types.is_integer(kind) else np.float64)
     if pa.types.is_null(kind):
         return np.empty(0) if learn else None

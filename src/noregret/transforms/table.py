@@ -94,9 +94,7 @@ class Table(Step):
             names,
         )
         self._roles = {name: role for role, key in enumerate(ROLES) for name in listed(getattr(self, key))}
-        self._crosses = [
-            tuple(part.strip() for part in c.split(",")) if isinstance(c, str) else tuple(c) for c in crosses_of(cross)
-        ]
+        self._crosses = [names_in(c) for c in crosses_of(cross)]
         self._reserved = {name for role in APART if (name := getattr(self, role)) is not None}
         self._leave = self._reserved | set(listed(ignore))
         self._check()
@@ -210,7 +208,7 @@ class Table(Step):
 
     def _declared(self) -> tuple[set[str], set[str]]:
         """Return the columns declared numbers, and those declared something else."""
-        roles = self._roles
+        roles = {**self._roles, **{n: r for n, r in self._columns.items() if n == self.id}}  # an id that was a feature is text now
         return {n for n, r in roles.items() if r == NUMBER}, {n for n, r in roles.items() if r != NUMBER}
 
     def _check_schema(self, names: list[str], learn: bool) -> None:
@@ -298,14 +296,14 @@ class Table(Step):
     # ---- for readers ---------------------------------------------------------------------------------------------------
     @property
     def as_written(self) -> list[str]:
-        """Columns known as categories, text or tasks: readers keep them as they are written, 007 and not 7."""
+        """Columns known as categories, text, ids or tasks: readers keep them as they are written, 007 and not 7."""
         known = [name for name, role in {**self._columns, **self._roles}.items() if role != NUMBER]
-        return known if self.task is None else [*known, self.task]
+        return [*known, *(name for name in (self.id, self.task) if name is not None)]
 
     @property
     def as_numbers(self) -> list[str]:
         """Columns known as numbers: anything else there is a bad row."""
-        return [name for name, role in {**self._columns, **self._roles}.items() if role == NUMBER]
+        return [name for name, role in {**self._columns, **self._roles}.items() if role == NUMBER and name != self.id]
 
     @property
     def ignored(self) -> list[str]:
@@ -401,6 +399,11 @@ class Table(Step):
 def crosses_of(cross: Any) -> Iterable[Any]:
     """Return crosses as a list: one may be given alone, as text."""
     return [cross] if isinstance(cross, str) else list(cross)
+
+
+def names_in(c: Any) -> tuple[str, ...]:
+    """Return the names of a cross: they may be given as text, with commas between them."""
+    return tuple(part.strip() for part in c.split(",")) if isinstance(c, str) else tuple(c)
 
 
 def plain(v: Any) -> Any:

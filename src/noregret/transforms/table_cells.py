@@ -13,6 +13,7 @@ import numpy as np
 from ..text import brief, shortened
 
 OPEN = b"noregret.open"  # in the metadata of a schema: other batches may have other columns, as lines of JSON do
+WRITTEN = b"noregret.written"  # likewise: the target is a column of numbers that comes as text, since numbers would change labels
 
 
 class Texts(NamedTuple):

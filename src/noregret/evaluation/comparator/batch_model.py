@@ -10,9 +10,10 @@ import numpy as np
 
 from ...inputs.batch import Batch
 from ...inputs.checking import Rows
-from ...inputs.labels import Coded, Labels, codes_of
+from ...inputs.labels import Coded, Labels, codes_of, whole
 from ...streams.stream import Stream, counting, known_options, stream
 from ...text import amount, plural
+from ...training.by_task import as_numbers
 from .row_sample import KEPT, Chunk, Sample
 from .smoothed_losses import REAL
 from .solver import Problem, Watch, best_of_many, refuse
@@ -203,14 +204,12 @@ class Source:
         if y is None:
             raise ValueError("the source has no labels: name their column (target), or give y")
         if self.labels is None:
-            if isinstance(y, Coded):
-                raise ValueError(f"the {self.loss} loss needs numbers for targets, and these are names such as {y.values[0]!r}")
-            return np.asarray(y, np.float64)
+            return np.asarray(as_numbers(y, f"the {self.loss} loss"), np.float64)
         if isinstance(y, np.ndarray) and y.dtype.kind == "f":
             broken = y[y != np.floor(y)]
             if len(broken):
                 raise ValueError(f"the {self.loss} loss needs labels, and these are numbers such as {broken[0]}: take 'square'?")
-            return y.astype(np.int64)
+            return whole(y)
         return y
 
     def _numbered(self, codes: np.ndarray) -> np.ndarray:
