@@ -38,7 +38,7 @@ from noregret.files.model_file import checksum, read
 
 HOME = os.path.dirname(nr.__file__)
 LONGEST = 700  # characters of a message, the name of the file apart
-SECONDS = 20  # for a case, in the child
+SECONDS = 60  # of wall time for a case, in the child; the machine may be busy
 MEMORY = 3 << 30  # bytes that a child may take beyond what it begins with
 ROWS = 60
 
