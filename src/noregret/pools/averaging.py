@@ -80,7 +80,7 @@ class AveragingPool(Pool):
         super().__setstate__(d)
         self.seen = np.array(self.seen)
 
-    def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
+    def play(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Answer, then learn, each row in order; return the answers from before each update."""
         weights = np.ones(rows.n) if c is None else c
         z, before, was = np.empty(rows.n), np.empty((rows.n, len(self.seen))), self.seen.copy()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -89,6 +90,15 @@ class Pool:
     # ---- running -----------------------------------------------------------------------------------------------------
     def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Answer, then learn, each row in order; return the answers from before each update."""
+        if c is None or c.all() or (c.any() and not self.members.counts):
+            return self.play(rows, y, c)
+        live = c > 0.0  # rows of weight 0 are no examples, for maps that count them either
+        edges = [0, *(np.flatnonzero(np.diff(live)) + 1).tolist(), rows.n]
+        runs = ((rows.cut(a, b), slice(a, b), live[a]) for a, b in pairwise(edges) if a < b)
+        return np.concatenate([self.play(part, y[at], c[at]) if lives else self.score(part) for part, at, lives in runs])
+
+    def play(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
+        """Do so with rows that not all have weight 0."""
         raise NotImplementedError
 
     def answer(self, f: list[np.ndarray]) -> np.ndarray:

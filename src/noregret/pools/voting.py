@@ -71,10 +71,8 @@ class VotingPool(Pool):
         self.calibrators = [calibrator() for _ in self.calibrators]
 
     # ---- running -----------------------------------------------------------------------------------------------------
-    def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
+    def play(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Answer, then learn, each row in order; return the votes from before each update. y: signs, or codes of many classes."""
-        if c is not None and not c.any():
-            return self.score(rows)
         positive = self.labels.positive
         codes, signs = (y, None) if self.many else (np.where(y > 0.0, positive, 1 - positive), y)
         live = slice(None) if c is None or c.all() else np.flatnonzero(c)
