@@ -120,7 +120,7 @@ def test_a_carriage_return_inside_a_line():
 
 def test_a_bad_row_after_whole_numbers_became_real():
     """The columns are read as texts to say what is wrong, whatever they have become."""
-    reader = nr.stream(Held(b"a,b\n" + b"1,2\n" * 50 + b"1.5,2\n" * 50 + b"2.5,x\n" * 9, "t.csv"), header=True).reader
+    reader = nr.stream(Held(b"a,b\n" + b"1,0.5\n" * 50 + b"1.5,0.5\n" * 50 + b"2.5,x\n" * 9, "t.csv"), header=True).reader
     reader.block = 100
     with pytest.raises(ValueError, match=r"t\.csv:102:2: expected a number"):
         list(reader.batches())
