@@ -118,6 +118,14 @@ def test_a_carriage_return_inside_a_line():
     assert rows("t.tsv", data, on_bad="skip") == 33
 
 
+def test_a_bad_row_after_whole_numbers_became_real():
+    """The columns are read as texts to say what is wrong, whatever they have become."""
+    reader = nr.stream(Held(b"a,b\n" + b"1,0.5\n" * 50 + b"1.5,0.5\n" * 50 + b"2.5,x\n" * 9, "t.csv"), header=True).reader
+    reader.block = 100
+    with pytest.raises(ValueError, match=r"t\.csv:102:2: expected a number"):
+        list(reader.batches())
+
+
 def test_thousands_of_columns_are_read_in_time():
     """The work grows with the columns, not with their square."""
     n = 6000

@@ -233,7 +233,7 @@ class CsvReader(BlockReader):
         types = {"integer": pa.int64(), "number": pa.float64()}
         wanted = {n: types.get(kinds.get(n, "text"), pa.string()) for n in self.columns}
         self._labels = None
-        asked = wanted | dict.fromkeys(self._real & wanted.keys(), pa.float64())
+        asked = wanted | dict.fromkeys(self._real & kinds.keys(), pa.float64())
         try:
             table = self._cells(data, asked | {n: pa.string() for n in self.columns if n == self.target})
         except pa.ArrowInvalid:  # fractions among whole numbers; and some space around numbers is none to this parser
