@@ -116,6 +116,7 @@ class Reader:
     replayable: bool = True  # whether a second pass gives the same; standard input, pipes and iterators give one pass
     endless: bool = False  # whether more may always come, as from a broker: a pass ends when nothing does
     tabular: bool = False  # whether batches have named columns, of which a Table makes features
+    usual_target: str | None = None  # the column where the format has labels, once the columns are known
     span: tuple[Position | None, Position | None] = (None, None)  # of a piece, the positions where it begins and ends
     least: int | None = None  # the smallest number of a feature met, where features are numbered by the source
 
@@ -123,11 +124,15 @@ class Reader:
         self.skipped = Skipped()
         self._passes = 0
 
+    @property
+    def title(self) -> str:
+        """What an error calls it."""
+        return "standard input" if self.name == "-" else self.name
+
     def begin_pass(self) -> None:
         """Refuse a second pass over what can be read only once."""
         if not self.replayable and self._passes:
-            name = "standard input" if self.name == "-" else self.name
-            raise ValueError(f"{name} can be read only once: write it to a file for more passes")
+            raise ValueError(f"{self.title} can be read only once: write it to a file for more passes")
         self._passes += 1
 
     def heed(self, table: Any, learn: bool) -> None:

@@ -86,6 +86,8 @@ class ArffReader(CsvReader):
         if self.columns and (columns != self.columns or nominal != self.nominal):
             raise ValueError(f"{block.path} has other attributes than the first file")
         self.columns, self.kinds, self.nominal = columns, kinds, nominal
+        last = columns[-1] if columns else None
+        self.usual_target = None if last is None or (kinds[last] == "text" and last not in nominal) else last
         return found.end()
 
     def parse(self, block: Block) -> Parsed:

@@ -24,6 +24,7 @@ class ByTask(NamedTuple):
     missed: Callable[[Any, np.ndarray], float] | None  # how far answers are from labels, summed; None where they are not compared
     classes: bool = False  # whether answers are labels, of which the wrong ones are mistakes
     start: str = ""  # the default learner; without one the task is never guessed
+    labelled: bool = True  # whether it cannot learn from rows without labels
 
 
 # ---- labels --------------------------------------------------------------------------------------------------------------
@@ -75,7 +76,7 @@ def sum_distances(y: Any, predicted: np.ndarray) -> float:
 BY_TASK = {
     "classification": ByTask(as_classes, count_mistakes, classes=True, start="auto"),
     "regression": ByTask(as_numbers, sum_distances, start="nag_regressor"),
-    "one_class": ByTask(as_marks, None),
+    "one_class": ByTask(as_marks, None, labelled=False),
 }
 
 

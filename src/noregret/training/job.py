@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from ..spelling import made
 from ..streams.stream import Stream, counting, stream
 from ..transforms.pipeline import Pipeline
 from .by_task import first_learner, suited
+from .guessing import with_target
 from .opening import Trainable, opening, options_for
 
 Watch = Callable[[int, Stream, Trainable], None]
@@ -28,6 +29,7 @@ class Trained(NamedTuple):
     examples: int  # learned in all, those before a checkpoint included
     finished: bool  # whether the end of the last epoch was reached
     stream: Stream
+    notes: Sequence[str] = ()  # what was chosen for the user
 
 
 def train(
@@ -65,15 +67,16 @@ def train(
         raise FileNotFoundError(f"cannot write {path}: there is no directory {path.parent}")
     chosen: Trainable
     if not going_on and model is None:
-        opened = stream(source, y, **options)
-        chosen = first_learner(opened)[0]
+        opened, notes = with_target(stream(source, y, **options), None)
+        chosen, more = first_learner(opened)
+        notes += more
     else:
         chosen = load(path) if going_on else made(model)
-        opened = stream(source, y, **options_for(chosen, options))
-        if isinstance(chosen, Pipeline) and opened.front is not None and "front" not in opening(chosen):
+        opened, notes = with_target(stream(source, y, **options_for(chosen, options)), chosen)
+        if isinstance(chosen, Pipeline) and opened.front is not None and (notes or "front" not in opening(chosen)):
             chosen.adopt(opened.front)
     job = Job(chosen, opened, path, going_on)
-    return job.run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
+    return job.run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)._replace(notes=notes)
 
 
 class Job:

@@ -274,5 +274,9 @@ def unknown(names: Sequence[str], known: Sequence[str]) -> str:
     """Return an error's words for columns that are not there, with what may have been meant."""
     same = [n for n in known if n.casefold() == names[0].casefold()]
     near = same or difflib.get_close_matches(names[0], known, 1)
-    there = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-    return f"no column {names[0]!r}{f'; did you mean {near[0]!r}?' if near else ''} (columns: {there})"
+    return f"no column {names[0]!r}{f'; did you mean {near[0]!r}?' if near else ''} (columns: {listing(known)})"
+
+
+def listing(names: Sequence[str]) -> str:
+    """Return names of columns for an error, the first of many."""
+    return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
