@@ -131,6 +131,7 @@ source_options, SOURCE = group(
         help="Whether the first line of a CSV names the columns (else c0, c1, ...); found out unless said.",
     ),
     one("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV, if not a comma."),
+    one("--decimal", type=click.Choice([".", ","]), help="Decimal mark of the numbers of a CSV.  [default: .]"),
     one("--threads", metavar="N", type=click.IntRange(1), help="Threads that read text.  [default: 2]"),
     one("--limit", metavar="N", type=click.IntRange(1), help="Stop after N rows."),
 )

@@ -116,6 +116,7 @@ def stream(
     threads: int = 2,
     header: bool | None = None,
     delimiter: str | None = None,
+    decimal: str | None = None,
     piece: tuple[Position | None, Position | None] | None = None,
     **roles: Any,
 ) -> Stream:
@@ -143,8 +144,8 @@ def stream(
     if on_bad not in ("stop", "skip"):
         raise ValueError(f"on_bad must be 'stop' or 'skip', got {on_bad!r}")
     given = {k: v for k, v in roles.items() if v is not None and v != () and v != []}
-    options = {"hash_bits": hash_bits, "on_bad": on_bad, "threads": threads, "header": header, "delimiter": delimiter}
-    reader = open_reader(source, y, format, **options)
+    cells = {"header": header, "delimiter": delimiter, "decimal": decimal}
+    reader = open_reader(source, y, format, hash_bits=hash_bits, on_bad=on_bad, threads=threads, **cells)
     reader = reader if piece is None else reader.piece(*piece)
     if given and not reader.tabular:
         raise ValueError(f"{reader.name} is {reader.kind}, which has no named columns: {sorted(given)[0]!r} is for tables")

@@ -58,7 +58,9 @@ def as_marks(y: Any, name: str) -> np.ndarray | None:
 def present(y: Any) -> None:
     """Refuse a source without labels."""
     if y is None:
-        raise ValueError("the source has no labels: name their column (target, --target), or use predict")
+        raise ValueError(
+            "the source has no labels: name their column in a table (target, --target), call their array y in .npz, or use predict"
+        )
 
 
 # ---- errors --------------------------------------------------------------------------------------------------------------
