@@ -43,7 +43,7 @@ _NAMES = {
     "tasks.regression": "Regressor",
     "tasks.sampling": "SelectiveSampler",
     "transforms.nystroem": "Nystroem",
-    "transforms.pipeline": "Category Cross Hash Ignore Number Pipeline Text pipeline",
+    "transforms.pipeline": "Category Cross Date Hash Ignore Number Pipeline Text pipeline",
     "transforms.random_features": "RandomBinning RandomFourier",
     "transforms.scale": "Normalize Scale",
     "transforms.table": "Table",

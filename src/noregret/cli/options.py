@@ -116,6 +116,7 @@ source_options, SOURCE = group(
     many_columns("--numeric", "Columns of numbers."),
     many_columns("--categorical", "Columns of categories."),
     many_columns("--text", "Columns of text, read as words."),
+    many_columns("--date", "Columns of dates in ISO form; those of a CSV are found out."),
     many_columns("--ignore", "Columns to leave out."),
     one("--cross", multiple=True, metavar="A,B", help="Add the products of the features of these columns; may be repeated."),
     one(
@@ -167,7 +168,7 @@ def given(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     found = {name: options[name] for name in names if options.get(name) not in (None, (), False)}
     if "header" in names and options.get("header") is False:
         found["header"] = False
-    for name in ("numeric", "categorical", "text", "ignore"):
+    for name in ("numeric", "categorical", "text", "date", "ignore"):
         if name in found:
             found[name] = [column for columns in found[name] for column in columns]
     return found | ({"cross": list(found["cross"])} if "cross" in found else {})

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..inputs.batch import BadRow, Position
 from ..inputs.labels import EXACT, NUMERIC
+from ..transforms.dates import as_moments, is_iso
 from ..transforms.table_cells import WRITTEN
 from .pieces import holds
 from .records import joined, line_numbers, scanned
@@ -70,6 +71,8 @@ class CsvReader(BlockReader):
         self._real: set[str] = set()  # columns of whole numbers that had fractions in a later block
         self.target: str | None = None  # a column of labels, which numbers must not change
         self._labels: Any = None  # those of a block that numbers would change, as text
+        self.dates: tuple[str, ...] | None = None  # columns whose cells must be dates; None where no dates are asked for
+        self.apart: set[str] = set()  # columns that are not features, which stay as they are
         self.named: set[str] = set()  # columns that are named somewhere: a row that holds one is the header
         self.columns: list[str] = []
         self.kinds: dict[str, str] = {}  # integer, number or text, once decided
@@ -78,7 +81,7 @@ class CsvReader(BlockReader):
         """Keep what a table reads as categories or text as it is written, too; and know a header by the names in it."""
         super().heed(table, learn)
         self.text, self.numbers, self.named = tuple(table.as_written), tuple(table.as_numbers), table.named
-        self.target = table.target
+        self.target, self.dates, self.apart = table.target, tuple(table.as_dates), table.apart
 
     def known(self) -> Position:
         """Return the columns and their kinds."""
@@ -113,7 +116,7 @@ class CsvReader(BlockReader):
             twice = next(n for n in names if names.count(n) > 1)
             raise ValueError(f"{block.path}: the header names column {twice!r} twice; name each column once")
         self.columns = names
-        for kind, known in (("number", self.numbers), ("text", self.text)):
+        for kind, known in (("number", self.numbers), ("text", self.text), ("date", self.dates or ())):
             self.kinds.update({n: kind for n in known if n in names})
         return after + (end if self.header else start)
 
@@ -227,6 +230,8 @@ class CsvReader(BlockReader):
         table = self._read(data, self.kinds)
         for name in unknown:
             kind = kind_of(self._pointed(table.column(name)))
+            if kind == "text" and self.dates is not None and name not in self.apart and mostly_dates(table.column(name)):
+                kind = "date"
             if kind == "text" and self.decimal == "." and name not in self.ignored:
                 refuse_commas(self.name, name, table.column(name))
             if kind is not None:
@@ -264,12 +269,12 @@ class CsvReader(BlockReader):
         """Return the cells of records as columns of numbers and texts."""
         import pyarrow as pa
 
-        types = {"integer": pa.int64(), "number": pa.float64()}
+        types = {"integer": pa.int64(), "number": pa.float64(), "date": pa.timestamp("us")}
         wanted = {n: types.get(kinds.get(n, "text"), pa.string()) for n in self.columns}
         self._labels = None
         asked = wanted | dict.fromkeys(self._real & wanted.keys(), pa.float64())
         try:
-            table = self._cells(data, asked | {n: pa.string() for n in self.columns if n == self.target})
+            table = self._cells(data, asked | {n: pa.string() for n in self.columns if n == self.target or kinds.get(n) == "date"})
         except pa.ArrowInvalid:  # fractions among whole numbers; and some space around numbers is none to this parser
             table = self._cells(data, dict.fromkeys(self.columns, pa.string()))
         for j, name in enumerate(self.columns):
@@ -287,6 +292,8 @@ class CsvReader(BlockReader):
 
         if pa.types.is_string(type_):
             return column
+        if pa.types.is_timestamp(type_):
+            return as_moments(column)
         column = self._pointed(column)
         if pa.types.is_int64(type_):
             try:
@@ -336,9 +343,14 @@ class CsvReader(BlockReader):
             return
         table = self._read(data, {})
         for j, name in enumerate(self.columns):
-            if self.kinds.get(name) not in ("integer", "number"):
+            kind = self.kinds.get(name)
+            if kind not in ("integer", "number", "date"):
                 continue
             column = table.column(j).combine_chunks()
+            if kind == "date":
+                for k in not_dates(column):
+                    yield k, j + 1, f"a date such as 2024-01-31 or 2024-01-31T12:00:00 in column {name!r}", repr(column[k].as_py())
+                continue
             for k in not_numbers(self._pointed(column)):
                 hint = (
                     "a number"
@@ -392,6 +404,23 @@ def kind_of(column: Any) -> str | None:
     numbers = pc.match_substring_regex(column, f"^{NUMERIC.pattern}$")
     met = counts.field("counts")
     return "number" if (pc.sum(met.filter(numbers)).as_py() or 0) >= MOSTLY * pc.sum(met).as_py() else "text"
+
+
+def mostly_dates(column: Any) -> bool:
+    """Return whether nine in ten texts are dates."""
+    import pyarrow.compute as pc
+
+    counts = pc.value_counts(column.drop_null())
+    wrong = not_dates(counts.field("values"))
+    met = counts.field("counts")
+    return (pc.sum(met.take(wrong)).as_py() or 0) <= (1.0 - MOSTLY) * pc.sum(met).as_py() if wrong else len(met) > 0
+
+
+def not_dates(column: Any) -> list[int]:
+    """Return the rows of the cells that are not dates."""
+    texts = column.to_pylist()
+    wrong = {text for text in set(texts) if text is not None and not is_iso(text)}
+    return [k for k, text in enumerate(texts) if text in wrong]
 
 
 def refuse_commas(source: str, name: str, column: Any) -> None:
