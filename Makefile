@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test quick check bench browser format clean
+.PHONY: run test quick check fuzz docs bench browser format clean
 
 run: .venv/core
 	mkdir -p build
@@ -16,11 +16,19 @@ QUICK := architecture base declarations dicts engine files inputs merging parts 
 quick: .venv/test
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal $(QUICK:%=tests/test_%.py) tests/test_golden.py tests/test_algorithms.py -k "not elsewhere"
 
-check: .venv/test
+check: .venv/test docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_architecture.py
+
+# Changed files for every reader and the loader of models, in a child process with limits; a finding is printed with its case.
+MINUTES ?= 10
+fuzz: .venv/test
+	$(BIN)/python tests/fuzz.py --minutes $(MINUTES)
+
+docs: .venv/docs # the site in build/site; a broken link is an error (not with --quiet, which hides the warnings that --strict counts)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks
@@ -42,6 +50,10 @@ format: .venv/test
 
 .venv/test: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet -e '.[test]'
+	touch $@ .venv/core
+
+.venv/docs: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
 	touch $@ .venv/core
 
 .venv/bench: pyproject.toml | .venv/bin/python

@@ -351,6 +351,60 @@ def test_a_table_from_training_to_answers(here):
     assert "the model knows its own columns" in refused("predict", "colors.csv", "--model-file", "m.nr", "--text", "color")
 
 
+CLICKS = "".join(f"{1 if u == i else -1} |user u{u} |item i{i}\n" for k in range(40) for u, i in [(k % 2, (k // 2) % 2)])
+
+
+def test_namespaces_are_crossed_and_the_model_keeps_them(here):
+    """Whether a user likes an item depends on the pair alone, so without products nothing can be learned."""
+    (here / "clicks.vw").write_text(CLICKS)
+    run("train", "clicks.vw", "-m", "perceptron", "--epochs", "5", "--save", "plain.nr")
+    run("train", "clicks.vw", "-m", "perceptron", "--epochs", "5", "--save", "m.nr", "--cross", "user,item", "--hash-bits", "20")
+    assert "error 0.00 %" not in run("predict", "clicks.vw", "--model-file", "plain.nr").stderr
+    said = run("predict", "clicks.vw", "--model-file", "m.nr")
+    assert "40 rows, error 0.00 %" in said.stderr
+    assert run("predict", "clicks.vw", "--model-file", "m.nr", "--cross", "user,item").stdout == said.stdout
+    assert "Namespaces(cross=['user,item'])" in run("inspect", "m.nr").stdout
+    assert "Best: perceptron" in run("compare", "clicks.vw", "-m", "perceptron,pa1", "--cross", ":,:", "--no-regret").stdout
+
+
+def test_crosses_that_do_not_fit_are_refused(here):
+    (here / "clicks.vw").write_text(CLICKS)
+    (here / "rows.svm").write_text("1 3:1\n-1 4:1\n")
+    run("train", "clicks.vw", "-m", "pa1", "--save", "m.nr", "--cross", "user,item")
+    run("train", "clicks.vw", "-m", "pa1", "--save", "plain.nr", "--scale")
+    for model, source, cross, expected in (
+        ("m.nr", "clicks.vw", ["--cross", "user,:"], "the model crosses user,item: leave out cross (--cross)"),
+        ("plain.nr", "clicks.vw", ["--cross", "user,item"], "the model crosses no namespaces: leave out cross (--cross)"),
+        ("m.nr", "rows.svm", [], "rows.svm is svmlight, which has no namespaces: the model crosses those of VW text"),
+    ):
+        assert expected in refused("predict", source, "--model-file", model, *cross, code=1)
+    for cross, expected in (
+        (["user"], "a cross takes two or three namespaces, such as 'a,b'; got 'user'"),
+        (["a,b,:"], ": stands for any namespace in a cross of two alone"),
+        (["a,b,a"], "a namespace that a cross has twice stands in neighbouring places"),
+        (["user,item", "user,:"], "the namespaces 'user,item' are crossed twice: leave one cross out"),
+        (["user,item", "user,item"], "the namespaces 'user,item' are crossed twice: leave one cross out"),
+    ):
+        given = [word for c in cross for word in ("--cross", c)]
+        assert expected in refused("train", "clicks.vw", "-m", "pa1", "--save", "new.nr", *given, code=1)
+    assert "a cross takes two or three different feature columns" in refused(
+        "train", "colors.csv", "--target", "label", "--cross", "color", "--save", "new.nr", code=1
+    )
+    (here / "own.vw").write_text("1 |a x |b y\n")
+    for data in ([{"a": 1.0}], np.eye(2)[:1]):
+        with pytest.raises(TypeError, match="Cross is for columns"):
+            nr.pipeline(nr.Namespaces("a,b"), nr.PA1()).partial_fit(data, [1])
+    with pytest.raises(TypeError, match="expected the same Namespaces in all"):
+        nr.compare("own.vw", [nr.pipeline(nr.Namespaces("a,b"), nr.PA1()), nr.PA1()])
+
+
+def test_a_pipeline_reads_hashed_text_as_it_learned_it(here):
+    (here / "clicks.vw").write_text(CLICKS)
+    run("train", "clicks.vw", "-m", "pa1", "--save", "m.nr", "--scale", "--hash-bits", "20")
+    assert run("predict", "clicks.vw", "--model-file", "m.nr").stdout.count("\n") == 40
+    assert "2^20 places" in refused("predict", "clicks.vw", "--model-file", "m.nr", "--hash-bits", "18", code=1)
+
+
 def test_several_classes(here):
     (here / "three.svm").write_text("".join(f"{i % 3} {i % 3}:1 4:{i}\n" for i in range(30)))
     run("train", "three.svm", "-m", "perceptron", "--save", "m.nr", "--quiet")
@@ -476,6 +530,25 @@ def test_the_search_for_the_best_model_is_told_in_a_pipe(monkeypatch, capsys):
     shown = progress.Progress(True)
     shown.solving(3, 200.0, 199.0)
     assert "step 3, to within 0.50 %" in capsys.readouterr().err
+    monkeypatch.setattr(shown, "next", 0.0)
+    shown.reading_again(500, 2000)
+    assert "step 3, to within 0.50 %, 500 of 2,000 rows" in capsys.readouterr().err
+
+
+def test_the_bar_moves_with_the_rows_that_are_read_again_for_the_regret(monkeypatch):
+    shown, said = progress.Progress(True), []
+    shown.terminal = True
+    monkeypatch.setattr(progress, "BLINK", 0.0)
+    monkeypatch.setattr(shown, "_set_bar", lambda *at: said.append(at))
+    shown.reading_again(500, 2000)
+    shown.solving(1, 200.0, 100.0)
+    shown.reading_again(1000, 2000)
+    assert [at[:3] for at in said] == [
+        (500, 2000, "regret"),
+        (0, None, "regret: step 1, to within 50.00 %"),
+        (1000, 2000, "regret: step 1, to within 50.00 %"),
+    ]
+    assert re.match("1,000 of 2,000 rows, .* rows/s", said[2][3])
 
 
 def test_a_file_that_cannot_be_written_does_not_cost_the_report(here, monkeypatch):
@@ -484,6 +557,24 @@ def test_a_file_that_cannot_be_written_does_not_cost_the_report(here, monkeypatc
     assert "hinge loss" in done.stdout
     assert "cannot write x.html: No space left on device" in done.stderr
     assert (here / "figures.csv").exists()
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare", "sweep"])
+def test_a_report_tells_the_command_that_made_it(command, here):
+    args = [
+        command,
+        "synthetic:linear?n=200&d=3",
+        "-m",
+        "pa1",
+        *(["-C", "0.1,1"] if command == "sweep" else []),
+        "--html",
+        "a b.html",
+    ]
+    data = json.loads(run(*args, "--json").stdout)["data"]
+    assert data["command"].endswith(f" {command} '{args[1]}' {' '.join(args[2:-1])} 'a b.html' --json")
+    assert data["version"] == nr.__version__
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", data["date"])
+    assert "Run it again" in (here / "a b.html").read_text("utf-8")
 
 
 def refuse_to_write(*_):

@@ -35,6 +35,7 @@ MODULES = [
     "noregret.evaluation.runs.study",
     "noregret.training.job",
     "noregret.streams.stream",
+    "noregret.transforms.namespaces",
     "noregret.transforms.nystroem",
     "noregret.transforms.pipeline",
     "noregret.transforms.random_features",

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -33,6 +34,22 @@ print(compiling.compilations(), m.coef_.sum().round(9))
 """
 
 
+SMALL = """
+import numpy as np
+from noregret.engine import compiling
+from noregret.inputs.checking import scan_dense
+found = compiling.compiled(scan_dense)(np.ones(3))
+print(compiling.compilations(), found)
+"""
+
+
+@pytest.fixture(scope="module")
+def cached(tmp_path_factory):
+    """Return a cache of one function, and what the function says."""
+    folder = tmp_path_factory.mktemp("cached")
+    return folder, run(SMALL, folder)[0][1]
+
+
 def run(code, cache, **env):
     env = {**os.environ, "NOREGRET_CACHE": str(cache), **env}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=300)
@@ -47,6 +64,38 @@ def test_a_later_process_compiles_nothing(tmp_path):
     assert int(later) == 0
     assert a == b
     assert oct(tmp_path.stat().st_mode & 0o777) in ("0o700", "0o755", "0o750")  # pytest made the directory itself
+
+
+def changed(content, how):
+    """Return the content of a file after damage."""
+    middle = len(content) // 2
+    flipped = content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :]
+    return {"emptied": b"", "cut": content[:-3], "halved": content[:middle], "flipped": flipped}[how]
+
+
+@pytest.mark.parametrize("ending", [".py", ".nbi", ".nbc"])
+@pytest.mark.parametrize("how", ["emptied", "cut", "halved", "flipped"])
+def test_damaged_files_of_the_cache_are_made_again(cached, tmp_path, ending, how):
+    """Every kind of file, damaged in every way: compiled again once, and never run."""
+    shutil.copytree(cached[0], tmp_path, dirs_exist_ok=True)
+    damaged = [path for path in tmp_path.rglob(f"*{ending}") if path.is_file()]
+    assert damaged
+    for path in damaged:
+        path.write_bytes(changed(path.read_bytes(), how))
+    (first, a), _ = run(SMALL, tmp_path)
+    (later, b), _ = run(SMALL, tmp_path)
+    assert int(first) > 0 or ending == ".py"  # which is written again as it was
+    assert int(later) == 0
+    assert a == b == cached[1]
+
+
+def test_a_cache_that_cannot_be_written_is_no_failure(cached, tmp_path):
+    """Code that was compiled runs, though the disk is full or something else is in its place."""
+    shutil.copytree(cached[0], tmp_path, dirs_exist_ok=True)
+    for path in [*tmp_path.rglob("*.nbc")]:
+        path.unlink()
+        path.mkdir()
+    assert run(SMALL, tmp_path)[0][1] == cached[1]
 
 
 def test_the_cache_directory_is_private(tmp_path):

@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix, issparse
 import noregret as nr
 from noregret.engine import compiling
 from noregret.pools.weighing import Weighing
+from noregret.training.answering import answer
 
 # Probabilities of +1 by three learners in the rounds of stream P, and the labels
 P = np.array(
@@ -313,7 +314,7 @@ def test_whoever_names_no_learner_gets_auto_or_nag():
     with nr.engine.compiling.interpreted():
         labels, numbers = nr.evaluate(LINEAR, limit=60), nr.evaluate("synthetic:friedman?n=60")
         assert nr.train(LINEAR, limit=60).model.name == "auto"
-    assert (labels.learners[0]["model"], numbers.learners[0]["model"]) == ("auto", "nag_regressor")
+    assert (labels.learners[0]["model"], numbers.learners[0]["model"]) == ("auto", "auto_regressor")
     assert "No learner was named: auto was taken" in str(labels)
 
 
@@ -381,3 +382,12 @@ def test_members_with_kernels_keep_sparse_rows_sparse(tmp_path):
         m.save(tmp_path / "m.nr")
         again = nr.load(tmp_path / "m.nr")
         assert [again.predict_one(x) for x in rows] == [m.predict_one(x) for x in rows]
+
+
+def test_a_pool_answers_files_and_a_holdout(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("".join(f"{1 if i % 3 else -1} {i % 3 + 1}:1 5:{i % 7}\n" for i in range(90)))
+    nr.train(str(path), "auto", save=tmp_path / "m.nr")
+    said = np.concatenate([a.y for a in answer(str(path), nr.load(tmp_path / "m.nr"))])
+    assert np.mean(said == [1 if i % 3 else -1 for i in range(90)]) > 0.9
+    assert nr.evaluate(str(path), "auto", holdout=str(path), regret=False).learners[0]["holdout"]["examples"] == 90

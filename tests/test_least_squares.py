@@ -398,7 +398,8 @@ def test_several_targets_removed_scored_refused():
     assert m.coef_.shape == (6,)
 
 
-def test_bad_parameters():
+def test_bad_parameters(monkeypatch):
+    monkeypatch.setattr("noregret.learners.affording.memory", lambda: 1.6e10)
     for params in ({"ridge": 0.0}, {"forgetting": 0.0}, {"forgetting": 1.1}, {"window": 2.5}, {"window": -1}):
         with pytest.raises(ValueError, match=next(iter(params))):
             nr.RLS(**params).partial_fit([[1.0]], [1.0])

@@ -11,8 +11,9 @@ from scipy.sparse import csr_matrix
 import noregret as nr
 from noregret.algorithm import bounds
 from noregret.engine import compiling
-from noregret.evaluation.comparator.regret import Want, default_radius, hindsight, loss_of, radius_of, regret_of, want_of
-from noregret.evaluation.comparator.row_sample import Sample
+from noregret.evaluation.comparator.ordinary_least_squares import least_squares
+from noregret.evaluation.comparator.regret import Want, default_radius, hindsight, loss_of, radius_of, regret_of, trivial, want_of
+from noregret.evaluation.comparator.row_sample import Sample, sampled
 from noregret.inputs import checking
 
 P = np.array([[1, 2, 0], [0.5, -1, 1], [-1, 0.5, 2], [2, 1, -1], [0, 1, 0.5]], float)
@@ -246,6 +247,46 @@ def test_loss_and_radius_of_learners():
     assert radius_of(nr.OGD(projection="l2"), "l1") is radius_of(nr.EGpm(U=7.0)) is None
     assert default_radius(4.0) == 5.0
     assert default_radius(4.0, 3.0) == 15.0
+
+
+def test_a_bound_is_vacuous_from_what_needs_no_theorem():
+    X, y = np.eye(3)[[0, 1, 2, 0]], np.array([1.0, -1.0, 1.0, 1.0])
+    w = Want("hinge", radius=0.1)
+    h = hindsight(passes_of(X, y), [w], classes=2, points=[4])[w]
+    assert h.zero == (4.0, 4.0)
+    assert trivial("mistakes", h) == trivial("updates", h) == 4.0
+    assert trivial("squared_hinge", h) == 4.0
+    assert trivial("regret", h) == 4.0 - h.cumulative[-1]
+    w = Want("epsilon_insensitive", epsilon=0.5, radius=0.1)
+    h = hindsight(passes_of(X, 4.0 * y), [w], classes=1, points=[4])[w]
+    assert h.zero == (4 * 3.5, 4 * 3.5**2)
+    assert trivial("squared_tube", h) == 4 * 3.5**2
+    found = nr.evaluate("synthetic:linear?n=5000&d=10&seed=1", "ogd:projection=l2,radius=5").learners[0]["regret"]
+    assert found["vacuous"] is (found["bound"] >= 5000 - found["comparator"])
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("kept", [1 << 26, 20_000])
+def test_the_ball_of_a_regression_holds_the_least_squares_solution(norm, kept):
+    rng = np.random.default_rng(0)
+    X = rng.normal([1000.0, 0.5, 0.0], [5.0, 0.01, 1.0], (2000, 3))  # offsets: the intercept is long, and rows are too
+    y = 450.0 + X @ [0.1, 30.0, 1.0] + rng.normal(size=2000)
+    Z = np.column_stack([X, np.ones(2000)])
+    u, square, *_ = np.linalg.lstsq(Z, y, rcond=None)
+    w = Want("square", norm=norm)
+    best = hindsight(passes_of(X, y), [w], classes=1, points=[2000], kept=kept)[w].best
+    assert best.radius > np.linalg.norm(u, 1 if norm == "l1" else 2)
+    assert square[0] <= best.loss * (1 + 1e-9)
+    assert best.loss <= square[0] * 1.001
+    assert best.converged
+
+
+def test_least_squares_where_features_are_alike_or_too_many():
+    X = np.repeat(np.random.default_rng(0).normal(size=(50, 1)), 2, axis=1)
+    sample = sampled(passes_of(X, 6.0 * X[:, 0]))
+    assert least_squares(sample, False) == pytest.approx(np.array([[3.0, 3.0]]))
+    sample.width = 1001
+    assert least_squares(sample, False) is None
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,14 @@ import io
 import json
 import math
 import re
+import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from noregret.evaluation.report import forms, page, summary
+from noregret.evaluation.report import forms, page, palette, summary
 from noregret.evaluation.report.report import KEYS, Report, plain
 
 POINTS = [10, 100, 1000]
@@ -229,7 +230,7 @@ def test_text_of_a_regression_has_its_own_columns():
     text = a_regression().text(width=100)
     assert " ".join(text.splitlines()[2].split()) == "learner square loss RMSE R2"
     assert "mistakes" not in text
-    assert re.search(r"rls +0.0625 +0.25 +0.75\nworse +0.25 +0.5 +0.75", text)
+    assert re.search(r"rls +0.0625 +0.25 +0.75\nworse +0.2500 +0.50 +0.75", text)
 
 
 def test_permutations_show_mean_deviation_and_p():
@@ -260,12 +261,57 @@ def test_regret_in_words():
     assert "bounds it here: the rows are not separable." in summary.bound_words(
         {"bound": None, "bound_why": "the rows are not separable"}
     )
-    assert "did better than every fixed model" in summary.regret_words(a_classifier(regret=a_regret(value=-3.0, average=-0.003)))
+    better = summary.regret_words(a_classifier(regret=a_regret(value=-3.0, average=-0.003)))
+    assert "so the learner, which moves, did better than every fixed model with |u| <= 5. " in better
     sparse = a_classifier(regret=a_regret(norm="l1"))
     assert "the best fixed model with |u|_1 <= 5 lost" in summary.regret_words(sparse)
     assert "one fixed model u with |u|_1 ≤ 5, the best" in Report("evaluate", DATA, [sparse]).to_html()
     only_tolerance = a_regret(gap=None, lower=None)
     assert "(to within 0.45)" in summary.regret_words(a_classifier(regret=only_tolerance))
+
+
+def test_regrets_in_different_losses_have_columns_of_their_own():
+    learners = [a_classifier(regret=a_regret()), a_classifier("ogd", 0.1, regret=a_regret(value=40.0))]
+    learners.append(a_classifier("ogd loss=log", 0.2, regret=a_regret(loss="log", value=3.0)))
+    report = Report("compare", DATA, learners)
+    assert re.search(r"learner .* regret \(hinge\) +regret \(log\)", report.text(width=200))
+    assert re.search(r"ogd loss=log .* - +3 ", report.text(width=200))
+    by_regret = [line.split("  ")[0] for line in report.text(sort="regret", width=200).splitlines()[4:7]]
+    assert by_regret == ["ogd", "pa1 C=0.1", "ogd loss=log"]  # the least regret in the loss of most learners, then the others
+    assert "regret (hinge)" not in Report("compare", DATA, learners[:2]).text(width=200)
+
+
+def test_a_bound_that_says_nothing_is_called_vacuous():
+    found = a_classifier(regret=a_regret(bound=1200.0, bound_measures="mistakes", vacuous=True))
+    assert summary.bound_words(found["regret"]).endswith("This is vacuous: there are no more rounds than that.")
+    assert "1,200 mistakes (vacuous)" in Report("compare", DATA, [found, a_classifier("b")]).text(width=200)
+    assert "vacuous, as there are no more rounds than that" in Report("evaluate", DATA, [found]).to_html()
+    assert "weights that stay 0 do as well" in summary.bound_words(a_regret(vacuous=True))
+    assert "vacuous" not in Report("evaluate", DATA, [a_classifier(regret=a_regret(vacuous=False))]).to_html()
+
+
+def test_the_best_by_error_with_a_large_regret_is_explained():
+    def told(mine, theirs, **more):
+        learners = [
+            a_classifier("best", 0.1, regret=a_regret(value=mine)),
+            a_classifier("b", 0.2, regret=a_regret(value=theirs, **more)),
+        ]
+        return Report("compare", DATA, learners).text(width=300)
+
+    line = "best is the best by error, and not by regret: that of b is 40. Regret is in hinge loss, which counts how far"
+    assert line in told(80.0, 40.0)
+    assert "not by regret" not in told(79.0, 40.0)  # not twice that of the other
+    assert "not by regret" not in told(49.0, 20.0)  # below a tenth of the 500 lost
+    assert "not by regret" not in told(80.0, 40.0, loss="log")  # which cannot be compared
+
+
+def test_a_column_has_even_decimals():
+    learners = [a_classifier("a", 0.1), a_classifier("b", 0.2)]
+    learners[0]["metrics"]["auc"], learners[1]["metrics"]["auc"] = 0.932, 0.9411
+    text = Report("compare", DATA, learners).text(width=200)
+    assert "0.9320" in text
+    assert "0.9411" in text
+    assert '<td data-value="0.932">0.9320</td>' in Report("compare", DATA, learners).to_html()
 
 
 def test_skipped_rows_are_told():
@@ -449,6 +495,67 @@ def test_a_bound_that_does_not_hold_to_the_end_is_not_drawn():
     figure = plots.new_figure()
     plots.regret(figure, report, report.learners, report.learners[0])
     assert [line.get_label() for line in figure.axes[1].get_lines()] == ["regret"]
+
+
+def test_no_two_curves_have_one_colour():
+    for dark in (False, True):
+        found = palette.lines(60, dark)
+        assert len(set(found)) == 60
+        assert palette.lines(3, dark) == list(palette.DARK if dark else palette.LIGHT)
+    learners = [a_classifier(f"pa1 C={i}", 0.1 + i / 1000) for i in range(20)]
+    text = Report("compare", DATA, learners).to_html()
+    assert "--c19:" in text
+    assert "The curves of 8 of 20 learners are drawn at first" in text
+    assert "drawn at first" not in a_comparison().to_html()
+
+
+def test_the_page_says_how_it_was_made():
+    made = {
+        "command": "noregret compare mail.svm --html 'a b.html'",
+        "date": "2026-01-02 03:04:05+00:00",
+        "version": "9.9",
+        "seed": 7,
+    }
+    text = a_comparison(**made).to_html()
+    assert "<pre>noregret compare mail.svm --html &#x27;a b.html&#x27;</pre>" in text
+    assert "Made by noregret 9.9, 2026-01-02 03:04:05+00:00, seed 7." in text
+
+
+@pytest.fixture(scope="module")
+def browser():
+    found = shutil.which("chromium")
+    if found is None:
+        pytest.skip("needs Chromium: make browser")
+    return found
+
+
+def drawn(browser, report, folder, width=1200):
+    """The page as a browser has it when its scripts have run."""
+    path = folder / "page.html"
+    report.to_html(path)
+    args = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},1000", "--dump-dom", path.as_uri()]
+    return subprocess.run(args, check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+def test_the_legend_shows_the_last_value_also_below_a_log_axis(browser, tmp_path):
+    curve = a_regret()["curve"] | {"regret": [50.0, 200.0, -50.0], "examples": [10, 100, 1000]}
+    dom = drawn(browser, Report("evaluate", DATA, [a_classifier(regret=a_regret(curve=curve))]), tmp_path)
+    chart = dom[dom.index('id="regret-bound"') :]
+    shown = re.search(r"<div[^>]*>regret</div></th><td[^>]*>([^<]*)<", chart)
+    assert shown[1] == "-0.05"
+
+
+def test_long_names_of_classes_are_short_in_the_confusion_matrix(browser, tmp_path):
+    learner = a_classifier()
+    learner["confusion"]["labels"] = ["a very long name of a class", "b"]
+    dom = drawn(browser, Report("evaluate", DATA, [learner]), tmp_path)
+    assert ">a very…class</th>" in dom
+    assert 'title="a very long name of a class"' in dom
+
+
+def test_a_table_wider_than_the_page_says_so(browser, tmp_path):
+    assert 'class="scroll wide"' in drawn(browser, a_comparison(), tmp_path, 500)
+    assert 'class="scroll wide"' not in drawn(browser, a_comparison(), tmp_path, 1600)
 
 
 def test_a_large_confusion_matrix_becomes_its_commonest_mistakes():

@@ -327,7 +327,7 @@ def test_numbers_to_predict_stay_numbers(tmp_path):
     path.write_text("x,y\n" + "".join(f"{k},{v}\n" for k, v in enumerate(["0.5", "007", "1e30", "12345678901234567890"])))
     (batch,) = nr.stream(path, target="y").chunks()
     assert suited(batch.y, nr.PA1Regressor()).tolist() == [0.5, 7.0, 1e30, 12345678901234567890.0]
-    assert nr.train(path, target="y").model.learner.name == "nag_regressor"
+    assert nr.train(path, target="y").model.learner.name == "auto_regressor"
 
 
 @pytest.mark.parametrize("label", ["1e30", "9007199254740993"])

@@ -258,6 +258,26 @@ def test_reset_rate_sets_the_rounds_back_and_keeps_the_weights():
     assert np.array_equal(m.coef_, w)
 
 
+@pytest.mark.parametrize("model", ["pa1", "perceptron", "ogd:rate=constant", "auto", "rls", "winnow"])
+def test_reset_rate_is_refused_without_a_rate(model):
+    with pytest.raises(ValueError, match=rf"'reset-rate' does nothing for {model.partition(':')[0]}.*Use on_drift='reset'"):
+        evaluate(URL, model, drift="adwin", on_drift="reset-rate")
+
+
+@pytest.mark.parametrize("model", ["ogd", "perceptron:schedule=inv_t", "alma", "hedge:learners=pa1+ogd"])
+def test_reset_rate_is_taken_with_a_rate(model):
+    evaluate(URL, model, drift="adwin", on_drift="reset-rate", regret=False)
+
+
+def test_a_holdout_is_checked_before_the_pass(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,2\n")
+    seen = []
+    for holdout, said in ((str(tmp_path / "none.svm"), "no such file"), (str(tmp_path / "t.csv"), "has named columns")):
+        with pytest.raises((ValueError, OSError), match=said):
+            evaluate(URL, "pa1", holdout=holdout, watch=lambda *_: seen.append(1))
+    assert seen == []
+
+
 def test_settings_that_do_not_go_together():
     with pytest.raises(ValueError, match="needs a detector"):
         Settings(on_drift="reset")

@@ -1,5 +1,6 @@
 """Studies at their edges: declared classes, weights of 0, limits, interruptions, learners without labels, learners that fail."""
 
+import functools
 from itertools import pairwise
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from sklearn import metrics
 
 import noregret as nr
+from noregret.evaluation.comparator.regret import hindsight
 from noregret.evaluation.measures.drift import detector
 from noregret.evaluation.runs.study import compare, evaluate, sweep
 from noregret.streams.synthetic import from_url
@@ -200,6 +202,19 @@ def test_a_search_for_the_best_model_that_is_stopped():
     assert "its search was interrupted" in found.notes[0]
 
 
+def test_every_pass_for_the_regret_tells_of_its_rows_and_can_be_stopped(monkeypatch):
+    few = functools.partial(hindsight, kept=10_000)  # bytes: most rows are read again
+    monkeypatch.setattr("noregret.evaluation.runs.study.hindsight", few)
+    told = []
+    found = compare(URL, ["pa1"], regret_rows=lambda *at: told.append(at)).learners[0]["regret"]
+    assert {of for _, of in told} == {1500}
+    assert [done for done, _ in told].count(0) == found["passes"] > 2
+    told.clear()
+    stopped = compare(URL, ["pa1"], stop=lambda: len(told) > 20, regret_rows=lambda *at: told.append(at))
+    assert len(told) == 21
+    assert "its search was interrupted" in stopped.notes[0]
+
+
 def test_permutations_that_are_stopped():
     X, y = data()
     calls = []
@@ -277,6 +292,13 @@ def test_one_class_learners_without_labels():
     assert "without labels there is no fixed model" in report.notes[0]
     assert "outside loss" in str(report)
     assert report.to_html().count("<section") >= 2
+
+
+@pytest.mark.parametrize("name", nr.algorithms("one_class"))
+def test_the_curve_of_a_one_class_learner_names_the_loss_that_it_follows(name):
+    found = nr.evaluate((np.random.default_rng(0).normal(size=(50, 3)), None), name).learners[0]
+    assert found["curve_loss"] == "outside"
+    assert found["curve"]["loss"][-1] == found["losses"]["outside"]
 
 
 def test_one_class_labels_must_say_what_is_normal():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noregret.text import amount, duration
+from noregret.text import amount, duration, even
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,19 @@ def test_amounts(x, shown):
 )
 def test_durations(seconds, shown):
     assert duration(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([0.005383, 0.1227, 1.578], ["0.0054", "0.1227", "1.5780"]),
+        ([6.663, 17.742, 336.71, 2.1e15], ["6.66", "17.74", "336.71", "2.1e15"]),
+        ([12, 3, 4000], ["12", "3", "4,000"]),
+        ([1.5, None, 2], ["1.5", "-", "2.0"]),
+        ([1.234e-7, 2e-5], ["1.234e-7", "2e-5"]),
+        ([0.123456], ["0.1235"]),
+        ([-6549.3, 3469.1, 12.0], ["-6,549", "3,469", "12"]),
+    ],
+)
+def test_a_column_of_numbers_has_even_decimals(values, shown):
+    assert [even(values)(v) for v in values] == shown

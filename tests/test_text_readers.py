@@ -652,6 +652,96 @@ def test_bad_vw_lines_are_named(tmp_path, line, column, expected, found):
         assert reader.skipped.first == [str(e.value)]
 
 
+# ---- crosses of namespaces -------------------------------------------------------------------------------------------
+CROSSED = "1 |a x y:2 |b z:3 |c w q:-1.5 |a t\n"
+
+
+def plain_crosses(features, pairs, bits=18):
+    """The features of a row and the products of pairs and triples of them, by the formula of VW's manual."""
+    found = defaultdict(float)
+    for index, v in features:
+        found[index % 2**bits] += v
+    for members in pairs:
+        index, value = 0, 1.0
+        for k, v in members:
+            index, value = (index * 16777619) ^ k, value * v
+        found[index % 2**bits] += value
+    return sorted(found.items())
+
+
+def own(space, *features):
+    return [(murmur3(name, murmur3(space)), v) for name, v in features]
+
+
+def test_crosses_of_vw_namespaces_by_hand(tmp_path):
+    a, b, c = own(b"a", (b"x", 1.0), (b"y", 2.0), (b"t", 1.0)), own(b"b", (b"z", 3.0)), own(b"c", (b"w", 1.0), (b"q", -1.5))
+    row, path = [*a, *b, *c], written(tmp_path, CROSSED, "data.vw")
+
+    def crossed(*cross):
+        ((_, _, _, features),) = rows_of(VwReader(path, cross=cross).batches())
+        return sorted(features)
+
+    def ordered(s, t=None):
+        return [(u, v) for k, u in enumerate(s) for v in (s[k:] if t is None else t)]
+
+    assert crossed("a,b") == plain_crosses(row, ordered(a, b))
+    assert crossed("b,a") == plain_crosses(row, ordered(b, a))
+    assert crossed("a,a") == plain_crosses(row, ordered(a))
+    assert crossed("a,b", "b,c") == plain_crosses(row, ordered(a, b) + ordered(b, c))
+    assert crossed("a,b,c") == plain_crosses(row, [(u, v, w) for u, v in ordered(a, b) for w in c])
+    assert crossed("a,a,b") == plain_crosses(row, [(u, v, w) for u, v in ordered(a) for w in b])
+    assert crossed("a,:") == plain_crosses(row, ordered(a) + ordered(a, b) + ordered(a, c))
+    every = [*ordered(a), *ordered(b), *ordered(c), *ordered(a, b), *ordered(a, c), *ordered(b, c)]
+    assert crossed(":,:") == plain_crosses(row, every)
+    with pytest.warns(UserWarning, match=r"data.vw: no row has the namespaces of the cross 'a,z'"):
+        assert crossed("a,z") == plain_crosses(row, [])
+
+
+def test_crosses_of_vw_namespaces_as_vw_has_them(tmp_path):
+    vowpalwabbit = pytest.importorskip("vowpalwabbit")
+    path = written(tmp_path, CROSSED, "data.vw")
+    for theirs, cross in (("-q ab", "a,b"), ("-q cc", "c,c"), ("-q ::", ":,:"), ("-q a:", "a,:"), ("--interactions aab", "a,a,b")):
+        workspace = vowpalwabbit.Workspace(f"--quiet -b 18 --noconstant --sgd -l 0.001 {theirs}")
+        example = workspace.example(CROSSED)
+        workspace.learn(example)  # from 0 a step of SGD is the row, times a number
+        ((_, _, _, features),) = rows_of(VwReader(path, cross=cross).batches())
+        weights = np.array([workspace.get_weight(i) for i, _ in features])
+        np.testing.assert_allclose(weights / weights[0], [v / features[0][1] for _, v in features], rtol=1e-5)
+        assert sum(workspace.get_weight(i) != 0.0 for i in range(2**18)) == len(features)
+        workspace.finish_example(example)
+
+
+def test_crosses_in_any_block_and_order_of_namespaces(tmp_path):
+    rng = np.random.default_rng(0)
+    spaces = ["|a " + " ".join(f"f{k}:{v}" for k, v in enumerate(rng.random(n).round(3))) for n in rng.integers(0, 40, 60)]
+    lines = [f"1 {s} |b g{k}:2 h |b:0.5 i" if k % 2 else f"1 |b g{k}:2 h {s} |b:0.5 i" for k, s in enumerate(spaces)]
+    path, cross = written(tmp_path, "\n".join(lines)), ("a,b", "a,a,a")
+    whole = rows_of(VwReader(path, cross=cross, hash_bits=24).batches())
+    assert max(len(features) for *_, features in whole) > SEEN
+    for block, threads in ((1, 1), (700, 3)):
+        assert rows_of(VwReader(path, cross=cross, hash_bits=24, block=block, threads=threads).batches()) == whole
+    turned = [f"1 |b g{k}:2 h |b:0.5 i {s}" for k, s in enumerate(spaces)]
+    again = rows_of(VwReader(written(tmp_path, "\n".join(turned)), cross=cross, hash_bits=24).batches())
+    assert [[i for i, _ in features] for *_, features in again] == [[i for i, _ in features] for *_, features in whole]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("1 |a x:1e200 |b y:1e200", "finite products of crossed features"),
+        ("1 |a " + "x " * 5000 + "|b " + "y " * 5000, "at most 16,777,216 products of crossed features in a row"),
+    ],
+)
+def test_rows_that_cannot_be_crossed_are_named(tmp_path, line, expected):
+    path = written(tmp_path, f"1 |a x |b y\n{line}\n-1 |b z |a x\n", "data.vw")
+    with pytest.raises(BadRow) as e:
+        list(VwReader(path, cross="a,b").batches())
+    assert (e.value.line, e.value.column, e.value.expected) == (2, 1, expected)
+    reader = VwReader(path, cross="a,b", on_bad="skip")
+    assert [(r[0], len(r[3])) for r in rows_of(reader.batches())] == [(1.0, 3), (-1.0, 3)]
+    assert reader.skipped.count == 1
+
+
 def test_vw_lines_without_labels(tmp_path):
     path = written(tmp_path, "'t|f a\n|f b\nu| c\n")
     for labelled in (None, False):

@@ -116,7 +116,7 @@ def test_a_trained_pipeline_answers_files_frames_and_dicts_alike(tmp_path):
     assert "body:free" in m.feature_names_
 
 
-def test_mistakes_of_the_caller(tmp_path):
+def test_mistakes_of_the_caller(tmp_path, monkeypatch):
     source = svmlight(tmp_path / "a.svm", 20)
     with pytest.raises(ValueError, match="give save"):
         train(source, "pa1", resume=True)
@@ -124,6 +124,10 @@ def test_mistakes_of_the_caller(tmp_path):
         train(source, "pa1", save=tmp_path / "no" / "m.nr")
     with pytest.raises(ValueError, match="epochs"):
         train(source, "pa1", epochs=0)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(PermissionError, match="does not let you"):
+        train(source, "pa1", save=tmp_path / "m.nr")
+    monkeypatch.undo()
     nr.PA1().partial_fit(np.eye(2), [0, 1]).save(tmp_path / "array.nr")
     with pytest.raises(ValueError, match="not trained from a stream"):
         train(source, save=tmp_path / "array.nr", resume=True)

@@ -397,7 +397,7 @@ def test_target_weight_id_and_time_are_pulled_out():
     assert isinstance(got.y, Coded)
     assert (got.y.values, got.y.codes.tolist()) == (["b", "a"], [0, 1, 0])
     assert got.c.tolist() == [1.0, 2.0, 0.0]
-    assert got.ids.tolist() == [7, 8, 9]
+    assert got.ids.tolist() == ["7", "8", "9"]
     assert got.column("time").tolist() == [1704067200.0, 1704153600.0, 0.0]
     assert front.names == ["x"]
     assert front.batch(batch({"k": [1], "t": ["2024-01-01"], "x": [1.0]}), False).y is None, "predictions need no target"

@@ -29,6 +29,7 @@ _NAMES = {
     "evaluation.runs.study": "compare evaluate sweep",
     "training.job": "train",
     "pools.hedge": "Auto Hedge",
+    "pools.hedge_regressor": "AutoRegressor HedgeRegressor",
     "parts.budgets": "Merge ProjectRemoved Projection RemoveOldest RemoveRandom RemoveRedundant RemoveSmallest Replace "
     "ReplaceNearest Shrink Stop",
     "parts.kernels": "Cauchy Laplacian Linear Polynomial RBF Sigmoid",
@@ -42,6 +43,7 @@ _NAMES = {
     "tasks.one_class": "OneClass",
     "tasks.regression": "Regressor",
     "tasks.sampling": "SelectiveSampler",
+    "transforms.namespaces": "Namespaces",
     "transforms.nystroem": "Nystroem",
     "transforms.pipeline": "Category Cross Date Hash Ignore Number Pipeline Text pipeline",
     "transforms.random_features": "RandomBinning RandomFourier",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 
+HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs: JSON may escape one alone, or join two; no text in UTF-8 holds one
 PLAIN = str.maketrans({"±": "+-", "…": "...", "≤": "<="})
 
 
@@ -36,6 +38,19 @@ def amount(x: float | None, digits: int = 4) -> str:
         return f"{x:,.0f}"
     head, e, power = f"{x:,.{digits}g}".partition("e")
     return f"{head}e{int(power)}" if e else head
+
+
+def even(values: Iterable[float | None], digits: int = 4) -> Callable[[float | None], str]:
+    """Return how to write the numbers of a column: as `amount` does, but all below 100,000 with as many decimals as each other.
+
+    The middle one decides how many, so that a column of very different sizes is not full of noise.
+    """
+    known = sorted(abs(v) for v in values if v and abs(v) < 1e5)
+    if len(known) < 2 or known[-1] < 1e-3:
+        return amount
+    needed = max(0, digits - 1 - math.floor(math.log10(known[len(known) // 2])))
+    decimals = min(digits, needed, max(len(amount(v, digits).partition(".")[2]) for v in known))
+    return lambda x: amount(x, digits) if x is None or not abs(x) < 1e5 else f"{x:,.{decimals}f}"
 
 
 def duration(seconds: float) -> str:
@@ -85,6 +100,16 @@ def shortened(text: str, width: int) -> str:
         return text
     tail = (width - 1) // 2
     return text[: width - 1 - tail] + "…" + text[len(text) - tail :]
+
+
+def brief(value: object, width: int = 80) -> str:
+    """Return a value as an error shows it: its repr, on one line, cut in the middle where it is long."""
+    return shortened(" ".join(repr(value).split("\n")), width)
+
+
+def said(error: BaseException, width: int = 200) -> str:
+    """Return what an error of another library says, on one line and not too long, to be quoted in ours."""
+    return shortened(printable(" ".join(str(error).split())) or type(error).__name__, width)
 
 
 def encodable(text: str, encoding: str | None) -> str:

@@ -22,7 +22,6 @@ from ..spaces.votes import Voted, Votes
 from ..spaces.weights import Averaged, Linked, Normed, Scaled
 
 Dims = dict[str, int]
-MOST = 1e9  # cells of the largest covariance
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,8 @@ class Slot:
         "move"  # of models that are joined: "move" (see merging.py), "sum" (a true count), "max", "min", "keep" (the first)
     )
     scratch: bool = False  # no meaning between rounds: not saved, fresh for each call that predicts
+    squares: bool = False  # sums of squares, which may overflow; all else stays finite
+    most: str = ""  # whole numbers from 0 to the size of this axis: compiled code trusts them
     eye: bool = False  # the fill is on the diagonal of the last two axes, and 0 elsewhere
 
     def shape(self, dims: Dims) -> tuple[int, ...]:
@@ -51,11 +52,6 @@ class Slot:
         """Allocate."""
         dtype = dtype if self.dtype is float else self.dtype
         if self.eye:
-            cells = np.prod(self.shape(dims), dtype=np.float64)
-            if cells > MOST:
-                raise ValueError(
-                    f"a full covariance of {dims['feature']} features needs {8 * cells / 1e9:.0f} GB: use covariance='diag'"
-                )
             a = np.zeros(self.shape(dims), dtype)
             np.einsum("...ii->...i", a)[:] = self.fill
             return a
@@ -169,12 +165,12 @@ def expansion(what: str, parts: list[str], average: bool, basis: Basis) -> Any:
     """Return the kind of a kernel expansion: what is tracked follows from what the step, its parts and the budget need."""
     vectors, reals = Slot(("class", "slot"), dtype=np.float64), Slot(("slot",), dtype=np.float64)
     scratch, row = Slot(("slot",), dtype=np.float64, scratch=True), Slot(("feature",), dtype=np.float64, scratch=True)
-    ends = Slot(("slot",), dtype=np.int64)
+    ends, squares = Slot(("slot",), dtype=np.int64), Slot(("slot",), dtype=np.float64, squares=True)
     cap = made(Capped, AGE, *basis.cap) if basis.cap else Free()
     store = {
-        "packed": lambda: made(Packed, Slot(("feature", "slot")), reals, row),
-        "ragged": lambda: made(Ragged, Slot(("cell",), dtype=np.uint32), Slot(("cell",)), ends, ends, AGE, reals, row, cap),
-        "objects": lambda: made(Objects, Slot(("slot",), dtype=object), reals),
+        "packed": lambda: made(Packed, Slot(("feature", "slot")), squares, row),
+        "ragged": lambda: made(Ragged, Slot(("cell",), dtype=np.uint32), Slot(("cell",)), ends, ends, AGE, squares, row, cap),
+        "objects": lambda: made(Objects, Slot(("slot",), dtype=object), squares),
     }[basis.store]()
     tracked = "norm" in what or "norm" in parts
     if average and tracked:
@@ -250,6 +246,12 @@ def slots(spec: Any) -> Any:
     if isinstance(spec, tuple):
         return type(spec), [slots(s) for s in spec]
     return spec if isinstance(spec, Slot) else None
+
+
+def squares(spec: Any, dims: Dims) -> float:
+    """Return the cells of the arrays whose size grows with the square of the number of features."""
+    found = [slot.shape(dims) for _, slot, _ in leaves(spec, spec) if slot.axes.count("feature") > 1]
+    return float(sum(np.prod(shape, dtype=np.float64) for shape in found))
 
 
 def settle(tree: Any) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
-from ..files.drafts import DRAFT
+from ..files.drafts import DRAFT, FULL
 from ..version import __version__
+from .wording import spoken
 
 COMMANDS = ("evaluate", "compare", "sweep", "train", "predict", "inspect", "convert", "algorithms", "cite", "new", "warm")
 COMPLETION = """\b
@@ -40,7 +41,7 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; an error is one line, and Ctrl-C ends it with exit code 130, as a shell expects."""
         shown = warnings.showwarning
-        warnings.showwarning = lambda text, *_, **__: click.echo(f"Warning: {text}", err=True)
+        warnings.showwarning = lambda text, *_, **__: click.echo(f"Warning: {spoken(str(text))}", err=True)
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -61,7 +62,9 @@ def message(e: BaseException) -> str:
         return "out of memory: fold the features with --hash-bits, or take fewer rows with --limit"
     if isinstance(e, OSError) and e.strerror and e.filename is not None:
         return f"{re.sub(DRAFT, '', str(e.filename))}: {e.strerror}"
-    return str(e) or type(e).__name__
+    if isinstance(e, OSError) and e.errno in FULL:  # files are named
+        return f"standard output: {e.strerror}"
+    return spoken(str(e)) or type(e).__name__
 
 
 @click.group(cls=Group, epilog=COMPLETION, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

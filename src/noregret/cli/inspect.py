@@ -233,12 +233,14 @@ def where(stream: dict[str, Any] | None) -> str | None:
     """Return where the training stopped."""
     if not stream:
         return None
+    earlier = [was["path"] for was in stream.get("before", [])]
+    after = f", after {earlier[-1]}" + (f" and {plural(len(earlier) - 1, 'other file')}" if earlier[1:] else "") if earlier else ""
     if stream["position"] is None:
-        return f"{stream['source']}, to the end ({'once' if stream['epoch'] == 1 else plural(stream['epoch'], 'time')})"
+        return f"{stream['source']}, to the end ({'once' if stream['epoch'] == 1 else plural(stream['epoch'], 'time')}){after}"
     epoch = f" of pass {stream['epoch'] + 1}" if stream["epoch"] else ""
     at = {k: v for k, v in stream["position"].items() if k in ("offset", "line", "row")}
     place = f" ({', '.join(f'{k} {amount(v)}' for k, v in at.items())})" if at else ""
-    return f"{stream['source']}, stopped after {plural(stream['epoch_examples'], 'row')}{epoch}{place}"
+    return f"{stream['source']}, stopped after {plural(stream['epoch_examples'], 'row')}{epoch}{place}{after}"
 
 
 def listing(values: list[Any]) -> str:

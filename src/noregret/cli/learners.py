@@ -13,6 +13,7 @@ from ..text import amount
 from . import plugins
 from .options import Command, Decorator, Option, ParamType
 from .values import Costs, Grouping, ListOf, Named, Number, Pairs, Values
+from .wording import PREFIX, spoken
 
 LEFT_OUT = ("epochs", "shuffle", "seed", "hash_bits")  # of `fit`, or of the source
 SHARED = {
@@ -29,9 +30,7 @@ SHARED = {
     "groups": "Features that belong together: by a prefix of their names, or as a file says, a line for each.",
 }
 WORDS = {"mode": ("max_loss", "prediction"), "margin": ("sqrt_cost", "cost", "unit"), "dtype": ("float64", "float32")}
-PREFIX = "learner_"  # of the names by which a command gets their values
 EXTRA = "noregret.cli.learner_options"
-ARGS = "noregret.cli.arguments"
 
 
 class LearnerName(ParamType):
@@ -87,7 +86,6 @@ class LearnerCommand(Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look for --model first, then parse with the options of that learner."""
-        ctx.meta[ARGS] = list(args)
         spec = value_after(args, "--model", "-m")
         ctx.meta[EXTRA] = []
         if spec is not None:
@@ -157,7 +155,7 @@ def model_option(required: bool) -> Decorator:
     """Return the option --model."""
     what = "The learner, as noregret algorithms names it; its own options are shown by --model NAME --help. "
     what += "Maps of rows may come before it: random_fourier(200,rbf(0.1))>NAME."
-    what += "" if required else " Unless given, auto for labels and nag_regressor for numbers."
+    what += "" if required else " Unless given, auto for labels and auto_regressor for numbers."
     return click.option(
         "-m", "--model", cls=Option, group="Options", type=LearnerName(), required=required, metavar="NAME", help=what
     )
@@ -179,7 +177,7 @@ def from_spec(spec: str, given: Mapping[str, Any] | None = None) -> Any:
     try:
         return validated(made(spec, given))
     except (TypeError, ValueError) as e:
-        raise click.UsageError(str(e)) from None
+        raise click.UsageError(spoken(str(e))) from None
 
 
 # ---- options of a learner --------------------------------------------------------------------------------------------

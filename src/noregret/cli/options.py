@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..files.drafts import check_folder
 from ..streams.formats import files
+from .wording import note_names
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -17,6 +20,7 @@ else:  # older versions of click have it without a parameter
     ParamType = click.ParamType
 
 DETECTORS = ("adwin", "ddm", "eddm", "page_hinkley")
+ARGS = "noregret.cli.arguments"  # of a command, as they were given
 Decorator = Callable[[Any], Any]
 
 
@@ -31,12 +35,18 @@ class Option(click.Option):
 class Command(click.Command):
     """A command whose help shows its options under headings."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and keep the arguments as they were given."""
+        ctx.meta[ARGS] = list(args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run it. A processor level that cannot be is refused before the work begins."""
         if os.environ.get("NOREGRET_CPU"):
             from ..engine.processor import chosen
 
             chosen()
+        note_names(ctx)
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -118,7 +128,12 @@ source_options, SOURCE = group(
     many_columns("--text", "Columns of text, read as words."),
     many_columns("--date", "Columns of dates in ISO form; those of a CSV are found out."),
     many_columns("--ignore", "Columns to leave out."),
-    one("--cross", multiple=True, metavar="A,B", help="Add the products of the features of these columns; may be repeated."),
+    one(
+        "--cross",
+        multiple=True,
+        metavar="A,B",
+        help="Add the products of the features of these columns, or namespaces of VW text; may be repeated.",
+    ),
     one(
         "--ngrams", metavar="N", type=click.IntRange(0, 10), help="Longest run of words of a text that is a feature.  [default: 1]"
     ),
@@ -291,21 +306,20 @@ FILES = ("html", "figures", "curves", "plot", "report_json")
 
 def check_files(options: Mapping[str, Any]) -> None:
     """Refuse files that could not be written, before the work begins."""
-    import os
-    from pathlib import Path
-
     for path in (options[name] for name in FILES if options.get(name)):
-        parent = Path(path).absolute().parent
-        if not parent.is_dir():
-            raise click.ClickException(f"cannot write {path}: there is no directory {Path(path).parent}")
-        if not os.access(parent, os.W_OK):
-            raise click.ClickException(f"cannot write {path}: the directory {Path(path).parent} does not let you")
-    if options.get("plot") and Path(options["plot"]).suffix.lower() not in (".png", ".svg"):
+        check_folder(path)
+    if options.get("plot") and not options["plot"].lower().endswith((".png", ".svg")):
         raise click.UsageError(f"--plot writes a file that ends in .png or .svg, got {options['plot']!r}")
+
+
+def command_line(ctx: click.Context) -> str:
+    """Return the command as it was given."""
+    return f"{ctx.command_path} {shlex.join(ctx.meta[ARGS])}"
 
 
 def deliver(report: Any, options: Mapping[str, Any], stopped: bool = False) -> None:
     """Print a report, and write the files asked for; one that cannot be written does not cost the report."""
+    report.data["command"] = command_line(click.get_current_context())
     ways = (report.to_html, report.to_csv, report.curves_to_csv, report.plot, report.to_json)
     written, failed = [], []
     for name, write in zip(FILES, ways, strict=True):

@@ -14,6 +14,7 @@ from .answers import FORMS
 from .options import Command, Option, reading, source_argument, source_of, source_options
 from .plugins import plugin_option
 from .progress import watching
+from .wording import spoken
 
 
 @click.command("predict", cls=Command, short_help="Answer the rows of a source with a saved model.")
@@ -91,9 +92,7 @@ def columns(model: Any, options: dict[str, Any]) -> dict[str, Any]:
         if name == "id":
             table.identify(value)
         elif not same_value(value, getattr(table, name)):
-            raise click.UsageError(
-                f"the model knows its own columns ({name}={getattr(table, name)!r}): leave out --{name.replace('_', '-')}"
-            )
+            raise click.UsageError(spoken(f"the model knows its own columns ({name}={getattr(table, name)!r}): leave out {name}="))
     return options
 
 
@@ -167,5 +166,5 @@ def target(path: str) -> Iterator[TextIO]:
         return
     from ..files.drafts import drafted
 
-    with drafted(path) as draft, open(draft, "x", encoding="utf-8", newline="") as out:
+    with drafted(path) as draft, open(draft, "w", encoding="utf-8", newline="") as out:
         yield out

@@ -25,12 +25,13 @@ class Progress:
 
     def __init__(self, show: bool) -> None:
         self.show = show
-        self.start = self.drawn = monotonic()
+        self.start = self.drawn = self.began = monotonic()  # of everything, of the last picture, of a pass for the regret
         self.next = FIRST
         self.calls = self.before = 0
         self.stopped = False  # whether the user asked for an end
         self.bar: Any = None
         self.task: Any = None
+        self.search = "regret"  # how far the search for the best fixed model is
         self.terminal = show and sys.stderr.isatty()
 
     def __call__(self, rows: int, stream: Any, learners: Any = ()) -> None:
@@ -50,12 +51,14 @@ class Progress:
 
     def _draw(self, rows: int, stream: Any, learners: Any) -> None:
         reader = stream.reader
+        self._set_bar(reader.read, reader.size, running_error(learners), self._amounts(rows, reader))
+
+    def _set_bar(self, done: int, of: int | None, said: str, rows: str) -> None:
         if self.bar is None:
             self.bar = bar()
-            self.task = self.bar.add_task("", total=reader.size, said="", rows="")
+            self.task = self.bar.add_task("", total=of, said="", rows="")
             self.bar.start()
-        said = {"said": running_error(learners), "rows": self._amounts(rows, reader)}
-        self.bar.update(self.task, completed=reader.read, total=reader.size, **said)
+        self.bar.update(self.task, completed=done, total=of, said=said, **({"rows": rows} if rows else {}))
 
     def _amounts(self, rows: int, reader: Any) -> str:
         rate = (rows - self.before) / max(monotonic() - self.start, 1e-9)
@@ -73,14 +76,21 @@ class Progress:
 
     def solving(self, passes: int, upper: float, lower: float) -> None:
         """Show the progress of the search for the best fixed model."""
+        self.search = f"regret: step {passes}, to within {100 * (upper - lower) / max(upper, 1.0):.2f} %"
+        self.reading_again(0, None)
+
+    def reading_again(self, rows: int, of: int | None) -> None:
+        """Show the progress of one pass of that search; `of` is None while the rows are in memory, where a pass is short."""
         now = monotonic()
-        said = f"regret: step {passes}, to within {100 * (upper - lower) / max(upper, 1.0):.2f} %"
-        if self.terminal and self.bar is not None and now - self.drawn >= BLINK:
+        self.began = now if rows == 0 else self.began
+        rate = short(rows / max(now - self.began, 1e-9))
+        passed = "" if of is None else f"{amount(rows)} of {plural(of, 'row')}, {rate} rows/s"
+        if self.terminal and now - self.drawn >= BLINK:
             self.drawn = now
-            self.bar.update(self.task, total=None, said=said)
+            self._set_bar(rows, of, self.search, passed)
         elif self.show and not self.terminal and now - self.start >= self.next:
             self.next += min(self.next, SLOWEST)
-            click.echo(said, err=True)
+            click.echo(", ".join(part for part in (self.search, passed) if part), err=True)
 
     def stop(self) -> bool:
         """Return whether the user asked for an end."""
@@ -154,7 +164,7 @@ def watching(quiet: bool, what: str, leave: bool = True) -> Iterator[Progress]:
 
 def following(shown: Progress) -> dict[str, Any]:
     """Return the options by which a study shows its progress and is stopped."""
-    return {"watch": shown, "regret_watch": shown.solving, "stop": shown.stop}
+    return {"watch": shown, "regret_watch": shown.solving, "regret_rows": shown.reading_again, "stop": shown.stop}
 
 
 def in_main_thread() -> bool:

@@ -1,4 +1,4 @@
-"""`noregret train`: learn from a source into a model file, with checkpoints, and resume where one stopped."""
+"""`noregret train`: learn from a source into a model file, with checkpoints; resume where one stopped, continue with new files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import click
 
 from ..text import plural, printable, size
 from . import learners
-from .options import Option, ParamType, reading, source_argument, source_of, source_options
+from .options import ARGS, Option, ParamType, reading, source_argument, source_of, source_options
 from .plugins import plugin_option
 from .progress import in_main_thread, watching
 
@@ -54,6 +54,14 @@ class Interval(ParamType):
     help="Also save every so often: a number of rows, or a time (30s, 5m, 1h).",
 )
 @click.option("--resume", cls=Option, is_flag=True, help="Resume where the model in the file stopped, if there is one.")
+@click.option(
+    "--continue",
+    "continue_",
+    cls=Option,
+    is_flag=True,
+    help="The same, and learn from other files than before and from what was added to them; those learned already are left out.",
+)
+@click.option("--follow", cls=Option, is_flag=True, help="Read to the last whole line of a file, and on as it grows, until Ctrl-C.")
 @click.option("--overwrite", cls=Option, is_flag=True, help="Start over, although the file holds a training that was stopped.")
 @click.option(
     "--epochs", cls=Option, type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Passes over the source."
@@ -66,19 +74,22 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     """Learn from SOURCE into a model file.
 
     Ctrl-C or SIGTERM finishes the current rows, saves, and says how to continue; a second Ctrl-C exits at once. With --resume
-    training continues bit for bit as if it had never stopped.
+    training continues bit for bit as if it had never stopped. With --continue a new file is learned bit for bit as if it had
+    followed the earlier ones in one file; the command may be repeated, as it learns no file twice.
 
     \b
     noregret train mail.svm --model pa1 -C 0.1 --save spam.nr
     noregret train mail.csv --target spam --text body --model pa1 --save spam.nr
     noregret train mail.svm --model 'random_fourier(200,rbf(0.1))>pa1' --save spam.nr
     noregret train mail.svm --save spam.nr --resume
+    noregret train tuesday.svm --save spam.nr --continue
+    noregret train today.svm --save spam.nr --continue --follow
     """  # noqa: D301  click reads the mark
     from ..training.job import train
 
     given = learners.settings(options)
     chosen = None if model is None else learners.from_spec(model, given)
-    resuming = check_file(Path(save), options["resume"], options["overwrite"], chosen)
+    resuming = check_file(Path(save), options["resume"] or options["continue_"], options["overwrite"], chosen)
     rows, seconds = options["checkpoint_every"]
     start = monotonic()
     with watching(quiet, model or "a learner", leave=False) as shown, stopping() as stop:
@@ -97,6 +108,8 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
             chosen,
             save=save,
             resume=options["resume"],
+            continue_=options["continue_"],
+            follow=options["follow"],
             epochs=options["epochs"],
             limit=options["limit"],
             checkpoint_every=rows,
@@ -110,10 +123,10 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     for note in done.notes if not options["as_json"] else ():
         click.echo(f"Note: {note}", err=True)
     click.echo(json.dumps(found, indent=2) if options["as_json"] else sentence(found))
-    if not done.finished and stop.signal is not None:
+    if stop.signal is not None and (options["follow"] or not done.finished):
         pipe = "-" in source
         click.echo("Standard input cannot be read again." if pipe else f"To continue:\n  {again(ctx)}", err=True)
-        ctx.exit(128 + stop.signal)
+        ctx.exit(0 if options["follow"] else 128 + stop.signal)  # following ends in no other way
 
 
 def check_file(path: Path, resume: bool, overwrite: bool, chosen: Any) -> bool:
@@ -125,7 +138,7 @@ def check_file(path: Path, resume: bool, overwrite: bool, chosen: Any) -> bool:
     if resume:
         return True
     if chosen is None:
-        raise click.UsageError(f"{path} exists: give --resume to continue it, or name a learner with --model to start over")
+        raise click.UsageError(f"{path} exists: give --resume or --continue, or name a learner with --model to start over")
     if overwrite:
         return False
     try:
@@ -191,8 +204,8 @@ def stopping() -> Iterator[Stop]:
 
 def again(ctx: click.Context) -> str:
     """Return the command that resumes."""
-    args = [arg for arg in ctx.meta[learners.ARGS] if arg != "--overwrite"]
-    return f"{ctx.command_path} {shlex.join([*args, *([] if '--resume' in args else ['--resume'])])}"
+    args = [arg for arg in ctx.meta[ARGS] if arg != "--overwrite"]
+    return f"{ctx.command_path} {shlex.join([*args, *([] if {'--resume', '--continue'} & {*args} else ['--resume'])])}"
 
 
 # ---- what is said at the end -----------------------------------------------------------------------------------------
@@ -211,6 +224,7 @@ def facts(done: Any, path: str, seconds: float) -> dict[str, Any]:
         "mistakes": learner.n_mistakes_ if counted else None,
         "error": learner.n_mistakes_ / learner.n_seen_ if counted else None,
         "updates": learner.n_updates_,
+        "added": done.added,
         "skipped": done.stream.skipped.count,
         "finished": done.finished,
         "notes": list(done.notes),
@@ -222,6 +236,8 @@ def sentence(found: dict[str, Any]) -> str:
     """Return them as a line."""
     error = "" if found["error"] is None else f", error {100 * found['error']:.2f} % on the way"
     skipped = f", {plural(found['skipped'], 'bad row')} left out" if found["skipped"] else ""
+    if not found["added"]:
+        return f"Nothing new: {printable(found['file'])} has learned {printable(found['source'])} already. It stays as it was."
     verb = "learned" if found["finished"] else "was stopped after"
     learned = f"{found['model']} {verb} {plural(found['examples'], 'row')}{error}, {plural(found['updates'], 'update')}{skipped}."
     return f"{learned} Saved in {printable(found['file'])} ({size(found['bytes'])})."

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dis
 import hashlib
-import importlib.util
 import inspect
 import os
 import pathlib
@@ -213,13 +212,10 @@ def _load(name: str, text: str, scope: dict[str, Any], options: dict[str, Any]) 
     path = cache_directory() / f"{name}.py"
     try:
         _write_once(path, text)
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        module.__dict__.update(scope, jit=jit(cache=True, **options))
+        module = pytypes.ModuleType(name)
+        module.__dict__.update(scope, __file__=str(path), jit=jit(cache=True, **options))
         sys.modules[name] = module  # before running, or the next process cannot load the cached form
-        spec.loader.exec_module(module)
+        exec(compile(text, path, "exec"), module.__dict__)
         return module.__dict__
     except (OSError, RuntimeError) as e:  # Numba raises RuntimeError where it finds no place to write
         if not _warned:
@@ -232,19 +228,26 @@ def _load(name: str, text: str, scope: dict[str, Any], options: dict[str, Any]) 
 
 def _write_once(path: pathlib.Path, text: str) -> None:
     """Write a module unless it is there: the first of several processes wins, and nobody sees half a file."""
-    if path.exists():
+    if _holds(path, text):
         return
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-    draft.write_text(text)
+    draft.write_bytes(text.encode())
     try:
         os.link(draft, path)
-    except FileExistsError:
-        pass
-    except OSError:  # no hard links here
-        draft.replace(path)
+    except OSError:  # it is there, perhaps damaged; or there are no hard links here
+        if not _holds(path, text):
+            draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _holds(path: pathlib.Path, text: str) -> bool:
+    """Return whether a file holds this text."""
+    try:
+        return path.read_bytes() == text.encode()
+    except FileNotFoundError:
+        return False
 
 
 def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,10 +7,14 @@ apart nor turned into machine code, which saves a quarter of the time of compili
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import pickle
 from functools import cached_property
 from typing import Any
 
 from numba import jit as numba_jit
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.cpu import CPUContext
 from numba.core.dispatcher import Dispatcher
@@ -20,6 +24,7 @@ from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, 
 from . import processor
 
 NAME = "noregret"
+SEAL = hashlib.sha256().digest_size
 
 
 class Library(JITCodeLibrary):
@@ -79,10 +84,64 @@ class Target(CPUTarget):
         return Context(self.typing_context, self._target_name)
 
 
+class SealedFiles(IndexDataCacheFile):
+    """Files of compiled code that end in a checksum: a damaged one is as good as none, and its code is compiled again."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write code, if that is possible: a full disk is no reason to stop."""
+        with contextlib.suppress(OSError):
+            super().save(key, data)
+
+    def _load_index(self) -> Any:
+        try:
+            stamp, overloads = pickle.loads(self._unsealed(self._index_path))
+        except OSError:
+            return {}
+        return overloads if stamp == self._source_stamp else {}
+
+    def _save_index(self, overloads: Any) -> None:
+        self._seal(self._index_path, (self._source_stamp, overloads))
+
+    def _load_data(self, name: str) -> Any:
+        return pickle.loads(self._unsealed(self._data_path(name)))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._seal(self._data_path(name), data)
+
+    def _seal(self, path: str, value: Any) -> None:
+        body = self._dump(value)
+        with self._open_for_write(path) as file:
+            file.write(body + self._checksum(body))
+
+    def _unsealed(self, path: str) -> bytes:
+        with open(path, "rb") as file:
+            content = file.read()
+        body, found = content[:-SEAL], content[-SEAL:]
+        if found != self._checksum(body):
+            raise OSError(f"{path} is damaged")
+        return body
+
+    def _checksum(self, body: bytes) -> bytes:
+        return hashlib.sha256(self._version.encode() + body).digest()
+
+
+class SealedCache(FunctionCache):
+    """Numba's cache on such files."""
+
+    def __init__(self, py_func: Any) -> None:
+        super().__init__(py_func)
+        where = self._impl.locator
+        self._cache_file = SealedFiles(self._cache_path, self._impl.filename_base, where.get_source_stamp())
+
+
 class LevelDispatcher(Dispatcher):
     """A compiled function."""
 
     targetdescr = Target(NAME)
+
+    def enable_caching(self) -> None:
+        """Keep machine code in files."""
+        self._cache = SealedCache(self.py_func)
 
 
 class Processors(CPU):

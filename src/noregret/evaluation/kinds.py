@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from .measures.baselines import Baselines, class_baselines, real_baselines
 from .measures.figures import ClassFigures, Figures, RealFigures
 from .measures.novelty import NoveltyFigures
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from ..learners.learner import Learner
 
 Making = Callable[[str, float, int | None, float | None], Figures]
+Setting = Callable[[str, float, int | None, float | None, float], Baselines]
 
 
 class Shown(NamedTuple):
@@ -26,6 +28,7 @@ class Kind(NamedTuple):
     """What evaluation knows of a task."""
 
     figures: Making  # of a learner's own loss and its epsilon, for a window and a fading
+    baselines: Setting  # the same, of a loss that curves follow, for labels that come so late
     cost: str  # what a row costs in short tables: "error" or "loss"
     decides: str  # the figure that orders learners
     loss: str  # of learners that name none: regret is measured in it
@@ -46,6 +49,7 @@ class Kind(NamedTuple):
 KINDS: dict[str, Kind] = {
     "classification": Kind(
         figures=lambda loss, epsilon, window, fading: ClassFigures(window, fading, loss=loss),
+        baselines=class_baselines,
         cost="error",
         decides="error",
         dozen=(
@@ -62,6 +66,7 @@ KINDS: dict[str, Kind] = {
     ),
     "regression": Kind(
         figures=lambda loss, epsilon, window, fading: RealFigures(window, fading, epsilon, loss),
+        baselines=real_baselines,
         cost="loss",
         decides="rmse",
         dozen=(
@@ -78,11 +83,11 @@ KINDS: dict[str, Kind] = {
         curves=("loss",),
     ),
     "one_class": Kind(
-        figures=lambda loss, epsilon, window, fading: NoveltyFigures(window, fading, loss),
+        figures=lambda loss, epsilon, window, fading: NoveltyFigures(window, fading),
+        baselines=class_baselines,
         cost="loss",
         decides="error",
-        loss="hinge",
-        read_as={"square": "squared_hinge"},
+        loss="outside",
         judged=True,
         alone="without labels there is no fixed model to compare with",
         errors=("outlier_rate",),

@@ -37,7 +37,7 @@ from .gradient import is_log
 
 LABELS = {"square": Square, **CLASSIFICATION}
 Flowing = Annotated[Any, Choice({name: loss for name, loss in LABELS.items() if name != "perceptron"})]  # a flow must move at 0
-Sums = Annotated[Any, Slot(promote="copy")]
+Sums = Annotated[Any, Slot(promote="copy", squares=True)]
 Largest = Annotated[Any, Slot(promote="copy", merge="max")]
 Low = Annotated[Any, Slot((), dtype=np.float64, merge="min")]
 High = Annotated[Any, Slot((), dtype=np.float64, merge="max")]

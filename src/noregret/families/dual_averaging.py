@@ -40,7 +40,7 @@ def sums(axes: tuple[str, ...]) -> Slot:
 
 def squares(axes: tuple[str, ...]) -> Slot:
     """Return sums of squared gradients."""
-    return Slot(axes, promote="copy")
+    return Slot(axes, promote="copy", squares=True)
 
 
 # ---- kinds of weights ------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def adapted_averages(p: Any) -> Any:
 def grouped(p: Any) -> Any:
     """Return the weights of the group lasso."""
     rule = Summed() if p.r > 0.0 or p.rho > 0.0 else Tracked()
-    lengths, size = Slot(dtype=np.float64, promote="copy"), Slot(("feature",), 1.0, np.float64, merge="keep")
+    lengths, size = Slot(dtype=np.float64, promote="copy", squares=True), Slot(("feature",), 1.0, np.float64, merge="keep")
     return Spared(
         made(Groups, sums(AXES), lengths, RING, RING, size, ROUNDS, NOW, AGE, rule, p.lambda_, p.gamma, p.rho, p.r),
         made(Averages, sums(AXES[1:]), ROUNDS, NOW, 0.0, p.gamma, 0.0, 0.0),

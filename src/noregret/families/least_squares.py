@@ -16,11 +16,11 @@ from numpy import ndarray
 
 from ..algorithm.params import Optional, Positive, Share
 from ..algorithm.rounds import EXAMPLES, UPDATES
-from ..algorithm.state import MOST, Number, Slot
+from ..algorithm.state import Number, Slot
 from ..engine.elementary import power
 from ..engine.words import rare, strict, word
 from ..inputs.checking import Rows, refuse_not_finite, sample_weights, where_not_finite
-from ..inputs.features import Features, is_dicts, stacked
+from ..inputs.features import is_dicts, stacked
 from ..learners.drivers import drivers
 from ..learners.learner import Progress
 from ..learners.model import Model
@@ -55,7 +55,7 @@ class State(NamedTuple):
     age: Whole  # rounds that forgot
     top: Number  # no less than the trace of P over the known features
     rows: Annotated[Any, Slot(("row", "feature"), dtype=np.float64)]
-    ends: Stamps  # a row has no coordinates from here on
+    ends: Annotated[Any, Slot(("row",), dtype=np.int64, most="feature")]  # a row has no coordinates from here on
     y: Annotated[Any, Slot(("row", "target"), dtype=np.float64)]
     c: Annotated[Any, Slot(("row",), dtype=np.float64)]  # weights; 0 for a row that was removed
     born: Stamps
@@ -383,13 +383,6 @@ class RLS(Regressor):
         return "none" if self.forgetting != 1.0 or self.window is not None else self.merges
 
     # ---- sizes, targets ----------------------------------------------------------------------------------------------------
-    def new_model(self, rows: Rows | None, features: Features | None = None) -> Model:
-        """Return a new model for these rows, or for dicts."""
-        wide = (features or self._features(rows)).size
-        if float(wide) ** 2 > MOST:
-            raise ValueError(f"RLS on {wide} features would keep {8e-9 * wide**2:.0f} GB: use fewer, or OGDRegressor")
-        return super().new_model(rows, features)
-
     def targets(self, y: Any, n: int) -> np.ndarray:
         """Return targets, or rows of them."""
         Y = np.asarray(y) if y is not None and not hasattr(y, "tocsr") else np.empty(0)

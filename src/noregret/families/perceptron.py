@@ -70,6 +70,8 @@ def share(s, f, y, p, tau, x):
 class Fixed(NamedTuple):
     """alpha."""
 
+    steady = True  # restarting changes nothing
+
 
 class PerRound(NamedTuple):
     """alpha / t, t = all rounds."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what writing alone runs into
 DRAFT = r"\.[0-9a-f]{16}\.tmp$"  # how the name of a draft ends
 
 
@@ -16,24 +18,49 @@ DRAFT = r"\.[0-9a-f]{16}\.tmp$"  # how the name of a draft ends
 def drafted(path: str | os.PathLike[str], durable: bool = False) -> Iterator[str]:
     """Yield the name to write to. It replaces the file when all went well; otherwise the old file stays and nothing is left.
 
-    A link stays a link. A durable file survives a loss of power: its bytes, and its name in the folder, are on the disk.
+    A link stays a link, and a device or pipe is written to as it is. A durable file survives a loss of power: its bytes, and its
+    name in the folder, are on the disk. A full disk is an error that names the file.
     """
     target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):
+        with named(path):
+            yield target
+        return
+    check_folder(path)
     folder = os.path.dirname(target)
-    if not os.path.isdir(folder):
-        given = os.path.dirname(os.fspath(path)) or folder
-        raise FileNotFoundError(f"cannot write {os.fspath(path)}: there is no directory {given}; make it first")
     draft = f"{target}.{secrets.token_hex(8)}.tmp"
     try:
-        yield draft
-        if durable:
-            sync(draft)
+        with named(path):
+            yield draft
+            if durable:
+                sync(draft)
         os.replace(draft, target)
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(draft)
     if durable and hasattr(os, "O_DIRECTORY"):  # elsewhere folders cannot be opened
         sync(folder)
+
+
+@contextlib.contextmanager
+def named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let an error of a disk without room name the file: neither the system nor Arrow does."""
+    try:
+        yield
+    except OSError as e:
+        if e.errno not in FULL:
+            raise
+        raise OSError(e.errno, os.strerror(e.errno), os.fspath(path)) from None
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose folder is not there or lets no one write."""
+    folder = os.path.dirname(os.path.realpath(path))
+    given = os.path.dirname(os.fspath(path)) or folder
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"cannot write {os.fspath(path)}: there is no directory {given}; make it first")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"cannot write {os.fspath(path)}: the directory {given} does not let you")
 
 
 def sync(path: str) -> None:
@@ -47,7 +74,7 @@ def sync(path: str) -> None:
 
 def write(path: str | os.PathLike[str], pieces: Iterable[Any], durable: bool = False) -> None:
     """Write bytes, piece after piece, to a file."""
-    with drafted(path, durable) as draft, open(draft, "xb") as file:
+    with drafted(path, durable) as draft, open(draft, "wb") as file:
         for piece in pieces:
             file.write(piece)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping
 from functools import singledispatch
 from typing import Any
@@ -16,10 +15,10 @@ import numpy as np
 
 from ..algorithm.params import Choice
 from ..owners import owner
+from ..text import HALVES, brief
 
 Parts = dict[str, Any]
 Tensors = dict[str, np.ndarray]
-HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs, which JSON would join
 NUMBERS = (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64)
 SCALARS: dict[str, Any] = {t.__name__: t for t in (*NUMBERS, np.str_, np.bytes_)}
 ARRAYS: dict[str, Any] = {**SCALARS, "object_": np.object_}
@@ -32,7 +31,7 @@ class ModelFileError(ValueError):
 def expect(ok: bool, what: str, found: Any) -> None:
     """Raise unless the file holds what it must."""
     if not ok:
-        raise ModelFileError(f"expected {what}, found {repr(found)[:200]}; the file was not written by noregret, or was changed")
+        raise ModelFileError(f"expected {what}, found {brief(found, 200)}; the file was not written by noregret, or was changed")
 
 
 def encode(v: Any, what: str, parts: Parts) -> Any:
@@ -67,7 +66,7 @@ def encode(v: Any, what: str, parts: Parts) -> Any:
 @singledispatch
 def encode_own(v: Any, what: str) -> Any:
     """Return a value as the owner of its class writes it, who registers here; an error for a class without an owner."""
-    message = f"{what} cannot be saved: {v!r} is of type {type(v).__name__}. "
+    message = f"{what} cannot be saved: {brief(v, 200)} is of type {type(v).__name__}. "
     if callable(v):
         raise TypeError(message + "A file holds no functions: use a named schedule, or a part declared in a Choice.")
     raise TypeError(
@@ -101,6 +100,8 @@ def decode(v: Any, parts: Parts) -> Any:
             cls = owner("class")(name)
             learner = cls(**{k: decode(x, known_parts(cls)) for k, x in params.items()})
             return owner("unit")(learner) if unit else learner
+        case {"maps": list() as maps, "behind": learner}:
+            return owner("behind")(maps, decode(learner, parts))
     expect(not isinstance(v, dict), "a value this version knows", v)
     return v
 

@@ -23,6 +23,7 @@ import numpy as np
 from ..engine import compiling
 from ..engine.processor import NAMES, described
 from ..owners import owner
+from ..text import said, shortened
 from ..version import __version__
 from .drafts import write
 from .json_values import ModelFileError, Tensors, decode, expect, options
@@ -159,11 +160,11 @@ def restored(source: Any, name: str) -> Any:
         model.extras.update({k: decode(v, {}) for k, v in meta["extras"].items()})
         model.__dict__["_levels"] = levels_in(meta)
     except ModelFileError as e:
-        raise ModelFileError(f"{name}: {e}") from None
+        raise ModelFileError(f"{name}: {said(e, 400)}") from None
     except (ImportError, OSError):
         raise
     except Exception as e:
-        raise ModelFileError(f"{name}: not a model this version can use: {type(e).__name__}: {e}") from e
+        raise ModelFileError(f"{name}: not a model this version can use: {type(e).__name__}: {said(e)}") from e
     warn_of_another_level(name, model)
     return model
 
@@ -197,18 +198,20 @@ def read(source: Any) -> tuple[Meta, Tensors]:
     try:
         texts, tensors = unwrapped(source)
     except SafetensorError as e:
-        raise ModelFileError(f"not a whole safetensors file ({e}): damaged, cut short, or of another kind") from None
+        raise ModelFileError(f"not a whole safetensors file ({said(e)}): damaged, cut short, or of another kind") from None
     text, found = texts["noregret"], checksum(texts["noregret"], tensors)
     if found != texts["sha256"]:
-        raise ModelFileError(f"the file is damaged: expected sha256 {texts['sha256']}, found {found}; use another copy")
+        raise ModelFileError(
+            f"the file is damaged: expected sha256 {shortened(texts['sha256'], 64)}, found {found}; use another copy"
+        )
     meta = json.loads(text)
-    expect(isinstance(meta, dict), "a JSON object as metadata", text[:80])
+    expect(isinstance(meta, dict), "a JSON object as metadata", text)
     version = meta["format"]
     expect(type(version) is int and version >= 1, "a format version", version)
     if version > FORMAT:
+        by, format_ = (shortened(str(v), 20) for v in (meta.get("noregret"), version))
         raise ModelFileError(
-            f"written by noregret {meta.get('noregret')} with format {version}; this is {__version__}, which reads up to "
-            f"{FORMAT}: upgrade noregret"
+            f"written by noregret {by} with format {format_}; this is {__version__}, which reads up to {FORMAT}: upgrade noregret"
         )
     meta = meta if version >= 3 else renewed(meta)
     expect(meta["kind"] in KINDS, f"one of {', '.join(KINDS)}", meta["kind"])

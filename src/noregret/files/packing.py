@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..algorithm.state import Dims, Slot, leaves, tmap
-from .json_values import Tensors, expect, listed, written
+from ..text import brief
+from .json_values import ModelFileError, Tensors, expect, listed, written
 
 LEAST = 256  # cells of the smallest array that is worth listing
 MOST = 1 << 32  # cells of the largest array that a list may stand for
@@ -60,8 +61,26 @@ def unpacked(spec: Any, tensors: Tensors, dims: Dims, dtype: Any, features: int)
         expected = np.dtype(dtype if slot.dtype is float else slot.dtype)
         expect(tensors[at].dtype == expected, f"{at} of {expected}", tensors[at].dtype)
         expect(tensors[at].shape == slot.shape(dims), f"{at} of shape {slot.shape(dims)}", tensors[at].shape)
+        check_cells(slot, tensors[at], dims, at)
     kept = iter(slots)  # in the order in which tmap comes to them
     return tmap(lambda slot: slot.new(dims, dtype) if slot.scratch else slot.flat(tensors[next(kept)]), spec)
+
+
+def check_cells(slot: Slot, a: np.ndarray, dims: Dims, what: str) -> None:
+    """Refuse numbers that no learner comes to hold: it would answer NaN or infinity, or compiled code would leave its arrays.
+
+    A number on its own that begins with 1 is a multiplier, by which steps divide; a whole number on its own is a count.
+    """
+    if a.dtype.kind == "f":
+        if not (np.isfinite(a) | (slot.squares & (a == np.inf))).all():
+            raise ModelFileError(
+                f"expected finite numbers in {what}, found {brief(a[~np.isfinite(a)][:3])}; the learner met numbers too large "
+                "for it (scale them, and learn again), or the file was changed"
+            )
+        expect(slot.axes != () or slot.fill != 1.0 or a[0] != 0.0, f"a multiplier in {what}", a[:1])
+    if a.dtype.kind == "i" and (slot.most or slot.axes == ()):
+        upto = dims[slot.most] if slot.most else np.inf
+        expect(bool(((a >= 0) & (a <= upto)).all()), f"counts in {what}, at most {upto}", a)
 
 
 def objects(slot: Slot, data: np.ndarray, n: int, dims: Dims) -> np.ndarray:

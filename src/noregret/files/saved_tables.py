@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithm.rounds import SEEN, TIE
+from ..algorithm.rounds import EXAMPLES, SEEN, TIE
 from ..inputs.features import Anything, Columns, Features, Hashed, Names, Numbers
 from ..inputs.labels import Labels
 from .json_values import Tensors, decode, encode, expect, listed, written
@@ -70,7 +70,12 @@ def labels_of(meta: dict[str, Any] | None) -> Labels | None:
     return labels
 
 
-def check_tally(tally: np.ndarray, like: np.ndarray, most: int) -> None:
-    """Refuse a malformed tally, or one that has seen more than `most`: a number of classes, or the bits of two."""
+def check_tally(tally: np.ndarray, like: np.ndarray, labels: Labels | None, many: bool) -> None:
+    """Refuse a malformed tally, or one that has seen other labels than are known: how many classes, or which of two, as bits."""
     expect(tally.dtype == like.dtype and tally.shape == like.shape, "a tally", tally)
-    expect(bool((tally[:TIE] >= 0).all() and tally[SEEN] <= most and abs(tally[TIE]) <= 1), "a tally", tally)
+    expect(bool((tally[:TIE] >= 0).all() and abs(tally[TIE]) <= 1), "a tally", tally)
+    if labels is None:
+        return
+    n, seen, examples = len(labels), int(tally[SEEN]), int(tally[EXAMPLES])
+    bits = (labels.positive < n) + 2 * (1 - labels.positive < n)
+    expect((seen <= n if many else seen & ~bits == 0) and (seen > 0 or examples == 0), f"a tally of {n} labels", tally)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from ..text import shortened
 from .checking import Rows, Side, given, some_of
 from .labels import Coded, some
 
@@ -80,7 +81,7 @@ class BadRow(ValueError):
     def __init__(self, file: str, line: int, column: int | None, expected: str, found: str) -> None:
         self.file, self.line, self.column, self.expected, self.found = file, line, column, expected, found
         at = f"{file}:{line}" if column is None else f"{file}:{line}:{column}"
-        super().__init__(f"{at}: expected {expected}, found {found}")
+        super().__init__(f"{at}: expected {shortened(expected, 200)}, found {shortened(found, 120)}")
 
 
 class Skipped:
@@ -118,6 +119,7 @@ class Reader:
     tabular: bool = False  # whether batches have named columns, of which a Table makes features
     usual_target: str | None = None  # the column where the format has labels, once the columns are known
     span: tuple[Position | None, Position | None] = (None, None)  # of a piece, the positions where it begins and ends
+    cross: Sequence[Sequence[str]] = ()  # namespaces whose features the reader itself multiplies
     least: int | None = None  # the smallest number of a feature met, where features are numbered by the source
 
     def __init__(self) -> None:

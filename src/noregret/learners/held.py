@@ -10,10 +10,11 @@ import numpy as np
 from ..algorithm.algorithm import Algorithm
 from ..algorithm.params import check_options, same_value
 from ..algorithm.rounds import TIE
-from ..algorithm.state import COUNT, Dims, describe, leaves, settle, slots, tmap
+from ..algorithm.state import COUNT, Dims, describe, leaves, settle, slots, squares, tmap
 from ..files import packing
 from ..files.json_values import Tensors, expect
 from ..inputs.checking import FLOATS
+from .affording import MANY, check_squares
 
 if TYPE_CHECKING:
     from .base import Base
@@ -36,6 +37,7 @@ class Held:
         self.spec = self.described(self.given, self.params)
         self.tally = np.zeros(5, np.int64)
         self.dims: Dims = self.sizes()
+        self.afford(self.dims)
         self.state = tmap(lambda slot: slot.new(self.dims, self.dtype), self.spec)
         self.prepare()
         self.begin()
@@ -68,6 +70,10 @@ class Held:
         if self.algorithm.start is not None:
             self.algorithm.start(self.state, self.params)
 
+    def afford(self, dims: Dims) -> None:
+        """Refuse sizes that the machine has no memory for; warn once where every pair of many features has a cell."""
+        check_squares(self, dims, warns=squares(self.spec, self.dims) <= MANY or dims is self.dims)
+
     # ---- changes -----------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
         """Derive what depends on the arrays, which were replaced."""
@@ -76,6 +82,7 @@ class Held:
         """Grow axes; existing cells keep their places."""
         dims = {**self.dims, **sizes}
         if dims != self.dims:
+            self.afford(dims)
             self.state = tmap(lambda slot, a: slot.grow(a, self.dims, dims), self.spec, self.state)
             self.dims = dims
             self.refresh()

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..algorithm.kernel_options import kernelizable
 from ..algorithm.rounds import EXAMPLES, UPDATES
-from ..algorithm.state import Need, needs_of
+from ..algorithm.state import COUNT, Need, needs_of
 from ..inputs import checking
 from ..inputs.checking import Rows
 from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, arrivals, is_dicts, moved, read_all, stacked
@@ -19,6 +19,8 @@ from .base import Base
 from .declarations import check_step, check_weights
 from .kernel_interface import KernelInterface
 from .model import Model
+
+ROOM = 1 << 22  # scores that are held at a time: 32 MB
 
 
 class Progress(NamedTuple):
@@ -148,9 +150,19 @@ class Learner(KernelInterface, Base):
         if low < 0.0:
             raise ValueError(f"{type(self).__name__} is for features that are not negative, got {low:g}")
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _placed(self, X: Any) -> Rows:
+        """Return checked rows in the coordinates of the model, to be answered."""
         m = self.model
-        return m.score(stacked(m.features, X, grow=False) if self._named(X) else self.place(m, self.check_rows(X), grow=False))
+        return stacked(m.features, X, grow=False) if self._named(X) else self.place(m, self.check_rows(X), grow=False)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self.model.score(self._placed(X))
+
+    def _score_runs(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the scores of rows, in runs that take bounded memory."""
+        m, rows = self.model, self._placed(X)
+        for a, b in self.in_room(m, None, rows.n):
+            yield m.score(rows.cut(a, b))
 
     # ---- learning: the path of one real score; classifiers have labels on top of it --------------------------------------
     def new_model(self, rows: Rows | None, features: Features | None = None) -> Model:
@@ -192,8 +204,13 @@ class Learner(KernelInterface, Base):
         done = self.learn_rows(rows, y, checking.sample_weights(sample_weight, rows.n))
         return np.concatenate([piece.f[:, 0] for piece in done])
 
-    def learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
-        """Learn from checked rows in order; a model that begins here takes `features` for its table."""
+    def learn_rows(
+        self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None, keep: bool = True
+    ) -> list[Progress]:
+        """Learn from checked rows in order; a model that begins here takes `features` for its table.
+
+        Where a row has many scores, they are returned only if they are to be kept, and take bounded memory otherwise.
+        """
         targets = self.targets(y, rows.n)
         m = self._begun(rows, features)
         with m.unharmed():
@@ -242,6 +259,11 @@ class Learner(KernelInterface, Base):
         tops = np.maximum.accumulate([int(indices[a:b].max()) + 1 if a < b else 0 for a, b in pairwise(indptr)])
         starts = [0, *(np.flatnonzero(np.diff(tops)) + 1).tolist()]
         return [(a, b, int(tops[a])) for a, b in zip(starts, [*starts[1:], rows.n], strict=True)]
+
+    def in_room(self, m: Model | None, y: Any, n: int) -> list[tuple[int, int]]:
+        """Return the runs of n rows, with these y or none, whose scores take bounded memory, however many classes there are."""
+        size = max(1, ROOM // max(self.task.width(m, y), 1))
+        return [(a, min(a + size, n)) for a in range(0, max(n, 1), size)]
 
     def score_rows(self, rows: Rows) -> np.ndarray:
         """Return the scores of checked rows, one per class in order of codes."""
@@ -308,11 +330,12 @@ class Learner(KernelInterface, Base):
         rng = np.random.default_rng(self.seed)
         for epoch in range(1, epochs + 1):  # noqa: B007
             before = m.tally[UPDATES]
-            if self.shuffle:
-                order = rng.permutation(rows.n)
-                self._run(m, rows.take(order), y[order], None if c is None else c[order])
-            else:
-                self._run(m, rows, y, c)
+            order = rng.permutation(rows.n) if self.shuffle else None
+            taken, targets, weights = (
+                (rows, y, c) if order is None else (rows.take(order), y[order], None if c is None else c[order])
+            )
+            for a, b in self.in_room(m, None, rows.n):
+                self._run(m, taken.cut(a, b), targets[a:b], None if weights is None else weights[a:b])
             if until and m.tally[UPDATES] == before:
                 break
         self.n_epochs_ = epoch
@@ -325,6 +348,12 @@ class Learner(KernelInterface, Base):
     def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> list[Progress]:
         """Learn from checked rows in order."""
         return [Progress(m.learn(rows, y, c), y)]
+
+    @property
+    def has_schedule(self) -> bool:
+        """Whether step sizes change with the rounds, so that there is something to restart."""
+        parts = self.parameters.resolve(self.get_params(), 1)
+        return self.State is not None and COUNT in needs_of(self.State) and not any(getattr(v, "steady", False) for v in parts)
 
     def _read(self, W: np.ndarray) -> Any:
         """Return weights as the reader wants them."""

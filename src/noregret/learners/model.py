@@ -13,7 +13,7 @@ import numpy as np
 from ..algorithm.kernel_options import described
 from ..algorithm.params import depends_on_width
 from ..algorithm.rounds import EXAMPLES, SEEN, TIE, UnitCost
-from ..algorithm.state import Dims, Slot, settle, tmap
+from ..algorithm.state import Dims, Slot, settle, squares, tmap
 from ..engine import compiling
 from ..files import packing
 from ..files.json_values import Tensors, expect
@@ -141,6 +141,7 @@ class Model(Held):
         fresh = self.tally[EXAMPLES] == 0
         self.many = True
         grown = {**self.dims, "class": max(len(labels), 1), **self.retrench()}
+        self.afford(grown)
         self.state = tmap(lambda slot, a: slot.grow(a, self.dims, grown), self.spec, self.state)
         self.dims = grown
         if first:
@@ -162,9 +163,16 @@ class Model(Held):
         return found
 
     def expect(self, new: int) -> None:
-        """Refuse labels for which a budget in bytes has no room."""
+        """Refuse labels for which a budget in bytes, or the machine, has no room."""
         if self.by_classes:
             self.described(self.given, self.params, new)
+        if self.labels is not None and len(self.labels) + new > 2:
+            self.afford({**self.dims, "class": len(self.labels) + new})
+
+    @property
+    def pairs_features(self) -> bool:
+        """Whether there is a cell for every pair of features."""
+        return squares(self.spec, self.dims) > 0.0
 
     @property
     def task(self) -> Task:
@@ -348,7 +356,7 @@ class Model(Held):
         state = packing.unpacked(spec, tensors, dims, given["dtype"], features.size)
         m = cls(learner, features, None, sparse)
         expect(dims.keys() == m.dims.keys() and dims["two"] == 2, f"the sizes {sorted(m.dims)}", dims)
-        check_tally(tally, m.tally, rows if many else 3)
+        check_tally(tally, m.tally, labels, many)
         m.labels, m.many, m.dims, m.tally, m.spec, m.state = labels, many, dims, tally, spec, state
         for w in state:
             inside = getattr(w, "inside", w)

@@ -42,6 +42,10 @@ class Task(str):
         """Return what the step takes for the y of n rows, checked."""
         return checking.targets(y, n, numeric=True)
 
+    def width(self, m: Any, y: Any) -> int:
+        """Return at most how many scores a row has while rows with these y, or none, are learned."""
+        return 1
+
     def answer(self, m: Any, f: np.ndarray, known: int | None = None) -> Any:
         """Return the answer to one row, given its scores; `known` is the tally's note of the classes seen, if not that of now."""
         return float(f[0])

@@ -15,6 +15,7 @@ class Constant(NamedTuple):
     """eta."""
 
     eta: float = 1.0
+    steady = True  # restarting changes nothing
 
 
 class InvSqrt(NamedTuple):

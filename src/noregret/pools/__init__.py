@@ -1,1 +1,1 @@
-"""Many learners weighed by their losses: Hedge and Auto."""
+"""Many learners weighed by their losses: Hedge and Auto, HedgeRegressor and AutoRegressor."""

@@ -24,16 +24,11 @@ from ..tasks.classes import distinct
 from ..tasks.classification import COSTS, Classifier
 from ..transforms.pipeline import pipeline
 from ..transforms.scale import Normalize
-from .pool import Pool, members
+from .pooled import Pooled
+from .voting import VotingPool
 from .weighing import RULES
 
 ALPHA = Range(0.0, 1.0, "[)")
-THEOREMS = {
-    "adahedge": "de Rooij et al. 2014, lemma 2",
-    "hedge": "Cesa-Bianchi, Lugosi 2006, theorem 2.3",
-    "fixed_share": "Herbster, Warmuth 1998, theorem 5",
-    "bayes": "Cesa-Bianchi, Lugosi 2006, section 9.2",
-}
 
 
 def recommended() -> list[Any]:
@@ -55,7 +50,7 @@ class NoParams(NamedTuple):
     """Nothing to set."""
 
 
-class Hedge(Classifier):
+class Hedge(Pooled, Classifier):
     """Learn with many classifiers at once and answer by their weighted vote: about as good as the best, whichever that will be.
 
     With L the losses of each learner so far, w its weight and l its loss of the round, all from before its update: "adahedge"
@@ -64,7 +59,7 @@ class Hedge(Classifier):
     learner changes; "bayes" w *= probability of the label (two classes only), sharing if alpha is given. The loss is 0 or 1, for
     "bayes" the log loss of p = sigma(a f), a learned by a NAG of one feature for each learner.
 
-    Parameters: `learners`: classifiers, their names, or pipelines of Normalize() and a classifier, in a list or as text such as
+    Parameters: `learners`: classifiers, their names, or pipelines of maps and a classifier, in a list or as text such as
     nag+coin+pa1 (unless given, those of Auto); `rule`: "adahedge", "hedge", "fixed_share", "bayes"; `eta` > 0 of "hedge" and
     "fixed_share"; `alpha`, the share of "fixed_share" and "bayes". Rows are checked, and names placed or hashed, once for all.
 
@@ -91,7 +86,7 @@ class Hedge(Classifier):
     cite = "freund1997"
     Params: ClassVar[Any] = Params
     merges = "none"
-    model_class: ClassVar[Any] = Pool
+    model_class: ClassVar[Any] = VotingPool
     dtype = "float64"
     without: ClassVar[tuple[str, ...]] = ("fit_intercept", "average", "dtype", *COSTS)
 
@@ -113,10 +108,7 @@ class Hedge(Classifier):
     def model_with(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Any:
         """Return a new pool with these tables."""
         self._two_classes(labels, [])
-        m = Pool(self, features or self._features(rows), labels, rows is None or rows.layout == "csr")
-        if rows is not None and features is None:
-            m.features.check(rows, type(self).__name__)
-        return m
+        return super().model_with(rows, features, labels)
 
     def _codes(self, m: Any, y: Labelled, c: np.ndarray | None = None) -> np.ndarray:
         given = y if c is None else some(y, c > 0.0)
@@ -128,11 +120,6 @@ class Hedge(Classifier):
         assert known is not None
         if self.__dict__.get("rule") == "bayes" and len(known) + len(new) > 2:
             raise ValueError(f"rule='bayes' is for two classes, found {[*known.values, *new]}: use 'adahedge'")
-
-    @property
-    def nonnegative(self) -> bool:  # type: ignore[override]
-        """Whether features below 0 are refused: where one of the learners has no place for them."""
-        return any(member.learner.nonnegative for member in members(self.pool(self.get_params())))
 
     @property
     def loss(self) -> str:
@@ -153,58 +140,6 @@ class Hedge(Classifier):
         if name == "model":  # a property that raises an AttributeError comes here
             raise not_learned(self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    # ---- reading back ------------------------------------------------------------------------------------------------
-    @property
-    def learners_(self) -> list[Classifier]:
-        """The learners of the pool."""
-        return [member.learner for member in self.model.members]
-
-    @property
-    def weights_(self) -> np.ndarray:
-        """The weights of the learners in the round to come."""
-        return self._weighing.weights
-
-    @property
-    def losses_(self) -> np.ndarray:
-        """The loss of each learner so far."""
-        return self._weighing.losses
-
-    @property
-    def paid_(self) -> float:
-        """The loss of the pool: of drawing a learner by the weights, or the log loss of the mixture."""
-        return float(self._weighing.paid)
-
-    @property
-    def regret_(self) -> float:
-        """What was paid beyond the loss of the best learner."""
-        return float(self._weighing.regret)
-
-    @property
-    def bound_(self) -> float:
-        """What the theorem allows the regret to be, infinite where it does not apply."""
-        return float(self._weighing.bound)
-
-    @property
-    def bound_name_(self) -> str:
-        """The theorem."""
-        return THEOREMS[self._weighing.rule]
-
-    @property
-    def _weighing(self) -> Any:
-        return self.model.weighing
-
-    def report(self) -> dict[str, Any]:
-        """Return rounds, mistakes of the vote, what was paid, the regret and its bound, and each learner with loss and weight."""
-        found = zip(self.model.members, self.losses_, self.weights_, strict=True)
-        pool = [{"learner": repr(member), "loss": float(loss), "weight": float(w)} for member, loss, w in found]
-        own = {"examples": self.n_seen_, "mistakes": self.n_mistakes_, "error": self.n_mistakes_ / max(self.n_seen_, 1)}
-        name = {"bound_name": self.bound_name_} if math.isfinite(self.bound_) else {}
-        return {**own, **self.standing(), **name, "learners": pool}
-
-    def standing(self) -> dict[str, float]:
-        """Return what was paid, the loss of the best learner, the regret between them and its bound."""
-        return {"paid": self.paid_, "best": float(self.losses_.min()), "regret": self.regret_, "bound": self.bound_}
 
 
 class Auto(Hedge):

@@ -61,16 +61,39 @@ def adahedge(
         before = by_losses(L, rate, W[i])
         if c[i] > 0.0:
             h = pay(losses[i], c[i], L, totals, W[i])
-            after, mass = L[0], 0.0
-            for k in range(L.shape[0]):
-                after = min(after, L[k])
-            if rate == math.inf:
-                mix = after - before
-            else:
-                for k in range(L.shape[0]):
-                    mass += W[i, k] * exp(-rate * c[i] * losses[i, k])
-                mix = -log(mass) / rate if mass > 0.0 else after - before
-            totals[DELTA] += max(0.0, h - mix)
+            totals[DELTA] += max(0.0, h - mix_loss(losses[i], c[i], L, before, rate, W[i]))
+
+
+@strict
+def mix_loss(losses: Array, c: float, L: Array, before: float, rate: float, w: Array) -> float:
+    """Return -ln(sum_k w_k exp(-rate c loss_k))/rate, given the least sum of losses before the round and the sums after it."""
+    after, mass = L[0], 0.0
+    for k in range(L.shape[0]):
+        after = min(after, L[k])
+    if rate == math.inf:
+        return after - before
+    for k in range(L.shape[0]):
+        mass += w[k] * exp(-rate * c * losses[k])
+    return -log(mass) / rate if mass > 0.0 else after - before
+
+
+def adahedge_of_mean(P: Array, y: Array, losses: Array, c: Array, L: Array, totals: Array, W: Array) -> None:
+    """Weigh answers P by AdaHedge under the square loss; what is paid is the loss of their weighted mean.
+
+    Delta grows only where that exceeds the mix loss. The square loss is exp-concave at rates of at most 1/(2 B^2), with B the
+    largest error, so it stops growing there: the regret is at most 2 Delta, which does not grow with the rounds.
+    """
+    for i in range(P.shape[0]):
+        rate = log(L.shape[0]) / totals[DELTA] if totals[DELTA] > 0.0 else math.inf
+        before = by_losses(L, rate, W[i])
+        if c[i] > 0.0:
+            mean = 0.0
+            for k in range(P.shape[1]):
+                mean += W[i, k] * P[i, k]
+            drawn = pay(losses[i], c[i], L, totals, W[i])
+            h = c[i] * (mean - y[i]) ** 2
+            totals[PAID] += h - drawn
+            totals[DELTA] += max(0.0, h - mix_loss(losses[i], c[i], L, before, rate, W[i]))
 
 
 def fixed_share(
@@ -167,6 +190,10 @@ class Weighing:
         """Return what changes from round to round."""
         return {"losses": self.losses, "logs": self.logs, "totals": self.totals}
 
+    def writable(self) -> None:
+        """Take copies of arrays that may be read-only."""
+        self.__dict__.update({k: np.array(a) for k, a in self.arrays().items()})
+
     def play(self, losses: np.ndarray, c: np.ndarray) -> np.ndarray:
         """Play rounds, a row of losses and a sample weight each; return the weights before each."""
         W = np.zeros(losses.shape)
@@ -174,6 +201,15 @@ class Weighing:
         alpha = self.alpha if self.alpha is not None else 0.0 if self.rule == "bayes" else -1.0
         given = (np.ascontiguousarray(losses), np.asarray(c, np.float64), *self.arrays().values())
         compiled(RULES[self.rule])(*given, eta, alpha, self.rule == "bayes", W)
+        return W
+
+    def average(self, P: np.ndarray, y: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """Play rounds of the square loss, a row of answers and a target each; return the weights before each."""
+        losses = (P - y[:, None]) ** 2
+        if self.rule != "adahedge":
+            return self.play(losses, c)
+        W = np.zeros(P.shape)
+        compiled(adahedge_of_mean)(P, np.asarray(y, np.float64), losses, c, self.losses, self.totals, W)
         return W
 
     @property

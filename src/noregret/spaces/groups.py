@@ -45,12 +45,10 @@ def rings(home: ndarray, next_: ndarray, dims: dict[str, int]) -> bool:
     inside = all(((a >= 0) & (a < len(here))).all() for a in (homes, nexts))
     if not inside or (np.sort(nexts) != here).any() or (homes[nexts] != homes).any() or (home[homes] != 0).any():
         return False
-    step, reached = nexts[homes], np.bincount(homes, minlength=len(here))
-    count = np.ones(len(here), np.int64)  # members passed on the way round, for all groups at once
-    while (step != homes).any():
-        count[step != homes] += 1
-        step = np.where(step != homes, nexts[step], step)
-    return bool((count == reached[homes]).all())
+    least, step = here, nexts  # the first member of each ring, over twice as many members at a time
+    for _ in range(len(here).bit_length()):
+        least, step = np.minimum(least, least[step]), step[step]
+    return bool((least == least[homes]).all())
 
 
 # ---- shrinkage of groups, held back (F.3, F.7) -----------------------------------------------------------------------

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..inputs.batch import BadRow, Position
-from .delimited import MISSING, CsvReader
+from .delimited import MISSING, CsvReader, refuse_twice
 from .records import line_numbers, scanned
-from .source import Source
+from .source import Source, no_position
 from .table_reader import BLOCK, Block, Parsed
 
 CELLS = 1 << 22  # of a batch of sparse rows
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|\S+)\s+(.+)", re.I)
 VALUE = re.compile(rf"\s*({QUOTED}|[^,]*?)\s*(?:,|$)")
-ENTRY = re.compile(rf"\s*(\d+)\s+({QUOTED}|[^,\s]+)\s*(?:,|$)")
+ENTRY = re.compile(rf"\s*(\d{{1,9}})\s+({QUOTED}|[^,\s]+)\s*(?:,|$)")
 KINDS = {"numeric": "number", "real": "number", "integer": "integer", "string": "text", "date": "text"}
 COMMA = re.compile(rb",[ \t]*(\r?\n|\Z)")  # at the end of a line
 CELL = re.compile(rb"""(?:(?<=[,\n])|\A)[ \t]*(?:'(?:[^'\\]|\\.|'')*'|"((?:[^"\\]|\\.|"")*)")""", re.S)
@@ -59,7 +59,11 @@ class ArffReader(CsvReader):
     def remember(self, position: Position) -> None:
         """Take them back."""
         super().remember(position)
-        self.nominal = dict(position.get("nominal", {}))
+        nominal = position.get("nominal", {})
+        sound = isinstance(nominal, dict) and all(isinstance(v, list) and all(type(x) is str for x in v) for v in nominal.values())
+        if not (sound and nominal.keys() <= self.kinds.keys() == set(self.columns)):
+            raise no_position(position)
+        self.nominal = dict(nominal)
 
     def begin(self, block: Block) -> int | None:
         """Read the attributes, up to @data."""
@@ -82,6 +86,9 @@ class ArffReader(CsvReader):
             kinds[name] = "text" if kind.startswith("{") else KINDS.get(kind.split()[0].lower(), "")
             if not kinds[name]:
                 raise BadRow(block.path, block.line + k, 1, f"a type such as {', '.join(KINDS)} or {{a, b}}", repr(kind))
+        if not columns:
+            raise ValueError(f"{block.path}: expected lines '@attribute NAME TYPE' before @data, found none")
+        refuse_twice(columns, block.path)
         if self.columns and (columns != self.columns or nominal != self.nominal):
             raise ValueError(f"{block.path} has other attributes than the first file")
         self.columns, self.kinds, self.nominal = columns, kinds, nominal
@@ -185,7 +192,7 @@ class ArffReader(CsvReader):
             entries[j] = self._value(self.columns[j], v, path, number, m.start(2) + 2)
             at = m.end()
         for name in self.required:
-            if entries.get(self.columns.index(name), "") is None:
+            if name in self.columns and entries.get(self.columns.index(name), "") is None:
                 raise BadRow(path, number, None, f"a value in attribute {name!r}", "none")
         return entries
 

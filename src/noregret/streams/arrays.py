@@ -16,9 +16,10 @@ from ..inputs import checking
 from ..inputs.batch import Batch, Position, Reader, Skipped
 from ..inputs.checking import Rows
 from ..inputs.labels import Coded
+from ..text import brief, said, shortened
 from ..transforms.table_cells import is_frame, record_of
 from .pieces import limits, places
-from .source import Held, Source, compression, expand, named, open_plain, place, size_of, total_size
+from .source import Source, compression, expand, named, open_plain, place, same_place, shrunk, size_of, total_size
 
 ROWS = 1 << 14
 CALLED_X = ("x", "data", "features", "arr_0")  # arr_0 and arr_1: how numpy.savez calls what was given without names
@@ -67,7 +68,7 @@ class RecordsReader(Reader):
         while part := list(itertools.islice(source, self.rows)):
             for i, example in enumerate(part):
                 if not (isinstance(example, tuple) and len(example) in (2, 3) and isinstance(example[0], Mapping)):
-                    raise TypeError(f"example {row + i}: expected (dict, label) or (dict, label, weight), got {example!r:.200}")
+                    raise TypeError(f"example {row + i}: expected (dict, label) or (dict, label, weight), got {brief(example)}")
             row += len(part)
             c = None
             if any(len(e) == 3 for e in part):
@@ -98,12 +99,15 @@ class ArraysReader(Reader):
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""
         self.skipped = Skipped()
-        at = position or self.span[0] or FIRST
+        at = position or self.span[0] or {**FIRST, **place(self.paths, 0)}
+        same_place(self.paths, at, "row")
         before = not_here(at)
-        ends = limits(len(self.paths), self.span[1], "row")
+        ends = limits(self.paths, self.span[1], "row")
         for k in range(at["file"], len(ends)):
             whole = loaded(self.paths[k])
             span = (at["row"] if k == at["file"] else 0, ends[k])
+            if max(span[0], span[1] or 0) > whole.n:
+                raise shrunk(self.paths[k], max(span[0], span[1] or 0), whole.n, "rows")
             yield from slices(whole, self.rows, span, place(self.paths, k), before)
             before += whole.n
             self.read = sum(map(size_of, self.paths[: k + 1]))
@@ -119,16 +123,15 @@ def loaded(path: str) -> Batch:
     if compression(path) is not None:
         raise ValueError(f"{path}: expected .npz or .npy as NumPy writes it, found a compressed file. Unpack it first.")
     try:
-        found = np.load(open_plain(path) if isinstance(path, Held) else path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as e:
-        raise ValueError(f"{path}: expected arrays of numbers as NumPy saves them ({e})") from None
-    if isinstance(found, np.ndarray):
-        return Batch(checking.rows(found, "float64"), None, {})
+        with open_plain(path) as file:
+            found = np.load(file, allow_pickle=False)
+            arrays = {"X": found} if isinstance(found, np.ndarray) else {k: found[k] for k in found.files}
+    except Exception as e:  # of the unpacker, the parser of headers, the allocator: a damaged file raises any kind
+        raise ValueError(f"{path}: expected arrays of numbers as NumPy saves them ({said(e)})") from None
     try:
-        with found:
-            return taken({k: found[k] for k in found.files})
-    except (ValueError, TypeError, KeyError) as e:
-        raise ValueError(f"{path}: {e}") from None
+        return taken(arrays)
+    except (ValueError, TypeError, KeyError, IndexError, MemoryError) as e:
+        raise ValueError(f"{path}: {said(e)}") from None
 
 
 def taken(arrays: dict[str, np.ndarray]) -> Batch:
@@ -140,7 +143,7 @@ def taken(arrays: dict[str, np.ndarray]) -> Batch:
 
         format_ = arrays.get("format", np.array(b"csr")).item()
         if format_ not in (b"csr", "csr"):
-            raise ValueError(f"expected a sparse matrix in the format csr, found {format_!r}; use tocsr() first")
+            raise ValueError(f"expected a sparse matrix in the format csr, found {brief(format_)}; use tocsr() first")
         X = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
     if X is None:
         raise misnamed(arrays)
@@ -162,7 +165,7 @@ def misnamed(arrays: dict[str, np.ndarray]) -> ValueError:
     """Return the error of arrays among which the rows or labels cannot be told."""
     there = ", ".join(f"{name} ({' x '.join(map(str, array.shape))})" for name, array in list(arrays.items())[:8])
     return ValueError(
-        f"expected an array X, and y for labels, or the parts of a sparse matrix; found {there or 'nothing'}. Save "
+        f"expected an array X, and y for labels, or the parts of a sparse matrix; found {shortened(there, 120) or 'nothing'}. Save "
         "them by these names: numpy.savez(path, X=..., y=...)"
     )
 

@@ -12,17 +12,19 @@ import contextlib
 import csv
 import io
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..inputs.batch import BadRow, Position
 from ..inputs.labels import EXACT, NUMERIC
+from ..text import brief, shortened
 from ..transforms.dates import as_moments, is_iso
 from ..transforms.table_cells import WRITTEN
 from .pieces import holds
-from .records import joined, line_numbers, scanned
-from .source import Source
+from .records import LONGEST, joined, line_numbers, scanned
+from .source import Source, no_position
 from .table_reader import BLOCK, BOM, Block, BlockReader, Parsed
 
 if TYPE_CHECKING:
@@ -89,9 +91,11 @@ class CsvReader(BlockReader):
 
     def remember(self, position: Position) -> None:
         """Take them back, or begin without any."""
-        self.columns, self.kinds = list(position.get("columns", ())), dict(position.get("kinds", {}))
-        self._real = set()
+        self.columns, self.kinds, self._real = [], {}, set()
         if "columns" in position:
+            if not knows_columns(position):
+                raise no_position(position)
+            self.columns, self.kinds = list(position["columns"]), dict(position["kinds"])
             self.header, self.delimiter = position["header"], position["delimiter"]
 
     def begin(self, block: Block) -> int | None:
@@ -110,11 +114,10 @@ class CsvReader(BlockReader):
         names = [(self.header and cell) or f"c{j}" for j, cell in enumerate(cells)]
         if self.columns and set(names) != set(self.columns):
             raise ValueError(
-                f"{block.path} has other columns than the first file: expected {', '.join(self.columns)}; found {', '.join(names)}"
+                f"{block.path} has other columns than the first file: expected {shortened(', '.join(self.columns), 120)}; found "
+                f"{shortened(', '.join(names), 120)}"
             )
-        if len(set(names)) < len(names):
-            twice = next(n for n in names if names.count(n) > 1)
-            raise ValueError(f"{block.path}: the header names column {twice!r} twice; name each column once")
+        refuse_twice(names, block.path)
         self.columns = names
         for kind, known in (("number", self.numbers), ("text", self.text), ("date", self.dates or ())):
             self.kinds.update({n: kind for n in known if n in names})
@@ -131,6 +134,7 @@ class CsvReader(BlockReader):
         first = int(there[0])
         text = data[starts[first] : starts[min(first + PEEK, len(starts) - 1)]].decode("utf-8", "replace")
         how: dict[str, Any] = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE}
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # for cells of texts, which may be long
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, skipinitialspace=True, **how)
         return (int(starts[first]), int(starts[first + 1])), [[c.strip() for c in row] for row in rows if row]
 
@@ -277,14 +281,15 @@ class CsvReader(BlockReader):
             table = self._cells(data, asked | {n: pa.string() for n in self.columns if n == self.target or kinds.get(n) == "date"})
         except pa.ArrowInvalid:  # fractions among whole numbers; and some space around numbers is none to this parser
             table = self._cells(data, dict.fromkeys(self.columns, pa.string()))
-        for j, name in enumerate(self.columns):
-            if pa.types.is_string(table.schema.field(j).type):
-                cells = trimmed(table.column(j), missing=name != self.id)
+        columns = []
+        for name, column in zip(self.columns, table.columns, strict=True):
+            if pa.types.is_string(column.type):
+                cells = trimmed(column, missing=name != self.id)
                 column = self._as(name, cells, wanted[name])
-                table = table.set_column(j, name, column)
                 if name == self.target and changed(cells, column):
                     self._labels = self._pointed(cells)
-        return table
+            columns.append(column)
+        return pa.table(columns, names=self.columns)
 
     def _as(self, name: str, column: Any, type_: Any) -> Any:
         """Return texts as what they are to be; whole numbers as real ones from where fractions come."""
@@ -336,12 +341,17 @@ class CsvReader(BlockReader):
 
     def _wrong(self, data: bytes, block: Block, starts: np.ndarray, records: np.ndarray) -> Any:
         """Yield the records that cannot be read: which, the column, what was expected and what came."""
+        import pyarrow as pa
+
         if not is_text(data):
             for k, r in enumerate(records):
                 if not is_text(block.data[starts[r] : starts[r + 1]]):
                     yield k, None, "text in UTF-8", "bytes of another encoding"
             return
-        table = self._read(data, {})
+        try:
+            table = self._read(data, {})
+        except pa.ArrowInvalid:  # it has other rows than were found, as a lone carriage return ends one: see _unreadable
+            return
         for j, name in enumerate(self.columns):
             kind = self.kinds.get(name)
             if kind not in ("integer", "number", "date"):
@@ -475,6 +485,22 @@ def is_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def knows_columns(position: Position) -> bool:
+    """Return whether a position says of columns what `known` does."""
+    columns, kinds, header, delimiter = (position.get(k) for k in ("columns", "kinds", "header", "delimiter"))
+    if not (isinstance(columns, list) and isinstance(kinds, dict) and isinstance(header, bool) and isinstance(delimiter, str)):
+        return False
+    decided = all(v in ("integer", "number", "text", "date") for v in kinds.values())
+    return decided and all(type(v) is str for v in (*columns, *kinds)) and len(delimiter) == 1 and delimiter.isascii()
+
+
+def refuse_twice(names: list[str], path: str) -> None:
+    """Refuse columns of which two have one name."""
+    twice = next((name for name, n in Counter(names).items() if n > 1), None)
+    if twice is not None:
+        raise ValueError(f"{path}: the header names column {brief(twice)} twice; name each column once")
 
 
 def is_header(cells: list[str], more: list[list[str]]) -> bool:

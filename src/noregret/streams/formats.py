@@ -182,7 +182,7 @@ for known in (
         begins=_svmlight,
         takes=PARSED,
     ),
-    Format("vw", "named features, hashed", "noregret.streams.vw:VwReader", ("vw",), begins=_vw, takes=PARSED),
+    Format("vw", "named features, hashed", "noregret.streams.vw:VwReader", ("vw",), begins=_vw, takes=(*PARSED, "cross")),
     Format("arff", "a table, dense or sparse", "noregret.streams.arff:ArffReader", ("arff",), begins=_arff),
     Format(
         "jsonl",

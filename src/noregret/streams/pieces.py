@@ -6,7 +6,7 @@ import mmap
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .source import Held, is_plain, open_plain, place, size_of
+from .source import Held, is_plain, open_plain, place, same_place, size_of
 
 
 def called(position: Any) -> str:
@@ -19,10 +19,11 @@ def begun_at(paths: Sequence[str], file: int, offset: int) -> dict[str, Any]:
     return place(paths, file, offset=offset, **({"origin": offset} if offset else {}))
 
 
-def limits(files: int, stop: Any, key: str) -> list[int | None]:
+def limits(paths: Sequence[str], stop: Any, key: str) -> list[int | None]:
     """Return where to end in each file that is to be read up to a position; None for the end of the file."""
     if stop is None:
-        return [None] * files
+        return [None] * len(paths)
+    same_place(paths, stop, key)
     return [*[None] * stop["file"], *([stop[key]] if stop[key] else [])]
 
 

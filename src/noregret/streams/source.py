@@ -12,10 +12,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
+from ..text import brief, shortened
+
 STDIN = "-"
 PACKINGS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bz2"}
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
 HEAD = max(map(len, MAGIC))
+COUNTS = ("file", "offset", "line", "origin", "row", "examples", "skipped")  # what a position counts, where it does
 
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -109,12 +112,28 @@ def place(paths: Sequence[str], file: int, **within: int) -> dict[str, Any]:
     return {"file": file, "path": str(paths[file]), **within}
 
 
-def same_place(paths: Sequence[str], position: Any) -> None:
-    """Refuse a position in other files than these."""
+def same_place(paths: Sequence[str], position: Any, *needed: str) -> None:
+    """Refuse what is no position, or lies in other files than these: it may come from a model file, or from another process."""
+    held = position if isinstance(position, dict) else {}
+    numbers = [held[k] for k in (*COUNTS, *needed) if k in held]
+    if not {"file", "path", *needed} <= held.keys() or not all(type(n) is int and 0 <= n < 1 << 63 for n in numbers):
+        raise no_position(position)
     file = position["file"]
     if file >= len(paths) or paths[file] != position["path"]:
         now = paths[file] if file < len(paths) else "no such file"
-        raise ValueError(f"the position is in file {file + 1}, {position['path']}; here that is {now}. Name the same files.")
+        raise ValueError(
+            f"the position is in file {file + 1}, {shortened(str(position['path']), 200)}; here that is {now}. Name the same files."
+        )
+
+
+def shrunk(path: str, expected: int, found: int, unit: str = "bytes") -> ValueError:
+    """Return the error of a file that is shorter than it was."""
+    return ValueError(f"{path}: expected at least {expected} {unit}, found {found}: the file is not the one that was read before")
+
+
+def no_position(found: Any) -> ValueError:
+    """Return the error of something that is not the position of a batch."""
+    return ValueError(f"expected a position as a batch of this source has it, found {brief(found, 200)}. Begin without one.")
 
 
 def _by_magic(head: bytes) -> str | None:

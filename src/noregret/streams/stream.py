@@ -15,6 +15,7 @@ from ..inputs.checking import Rows
 from ..inputs.features import Columns, Features, Hashed, Numbers
 from ..text import meant
 from ..transforms.front import Front
+from ..transforms.namespaces import Namespaces
 from ..transforms.scale import Normalize, Scale
 from ..transforms.step import Map
 from ..transforms.table import Table
@@ -129,7 +130,7 @@ def stream(
 
     For tables: `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns; `numeric`,
     `categorical`, `text` and `ignore` say what the others are (by default numbers are numeric and text is a category), `cross` adds
-    products of columns, `ngrams` runs of words.
+    products of columns (and of the namespaces of VW text), `ngrams` runs of words.
     `hash_bits` folds features into 2^hash_bits places, `scale` standardises them as they come, `normalize` brings rows to length
     1; a `front` given does all of this instead. `maps` (RandomFourier, ...) come after it.
 
@@ -144,9 +145,15 @@ def stream(
     if on_bad not in ("stop", "skip"):
         raise ValueError(f"on_bad must be 'stop' or 'skip', got {on_bad!r}")
     given = {k: v for k, v in roles.items() if v is not None and v != () and v != []}
+    crosses = [c for m in (*(() if front is None else front.maps), *maps) if isinstance(m, Namespaces) for c in m.crosses]
     cells = {"header": header, "delimiter": delimiter, "decimal": decimal}
-    reader = open_reader(source, y, format, hash_bits=hash_bits, on_bad=on_bad, threads=threads, **cells)
+    options = {"hash_bits": hash_bits, "on_bad": on_bad, "threads": threads, **cells}
+    reader = open_reader(source, y, format, **options, cross=crosses or given.get("cross", ()))
     reader = reader if piece is None else reader.piece(*piece)
+    if crosses and not reader.cross:
+        raise ValueError(f"{reader.name} is {reader.kind}, which has no namespaces: the model crosses those of VW text")
+    if reader.cross and "cross" in given:
+        maps = (*agreed(Namespaces(given.pop("cross")), crosses, front), *maps)
     if given and not reader.tabular:
         raise ValueError(f"{reader.name} is {reader.kind}, which has no named columns: {sorted(given)[0]!r} is for tables")
     if front is None:
@@ -156,6 +163,16 @@ def stream(
     elif maps:
         front = followed(front, maps)
     return Stream(reader, front)
+
+
+def agreed(given: Namespaces, crosses: list[tuple[str, ...]], front: Front | None) -> list[Map]:
+    """Return the step that crosses the namespaces given, nothing where the steps of a model do so already."""
+    if front is None and not crosses:
+        return [given]
+    if given.crosses != crosses:
+        own = " and ".join(",".join(c) for c in crosses) or "no namespaces"
+        raise ValueError(f"the model crosses {own}: leave out cross (--cross)")
+    return []
 
 
 def followed(front: Front | None, maps: Sequence[Map]) -> Front:

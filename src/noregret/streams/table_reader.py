@@ -26,6 +26,7 @@ from .source import (
     open_plain,
     place,
     same_place,
+    shrunk,
     size_of,
     total_size,
 )
@@ -119,7 +120,7 @@ class TableReader(Reader):
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples."""
         at = position or self.span[0] or self.beginning()
-        same_place(self.paths, at)
+        same_place(self.paths, at, "examples", "skipped")
         self.begin_pass()
         self.skipped, self._found, self.read = Skipped(), Skipped(), 0
         self.skipped.count = at["skipped"]
@@ -163,7 +164,7 @@ class BlockReader(TableReader):
     def stretches(self, at: Position) -> Iterator[Stretch]:
         """Yield the rows of each block."""
         self.remember(at)
-        ends = limits(len(self.paths), self.span[1], "offset")
+        ends = limits(self.paths, self.span[1], "offset")
         for k in range(at["file"], len(ends)):
             path, before = self.paths[k], self.before(k)
             begin = at if k == at["file"] else place(self.paths, k)
@@ -258,6 +259,8 @@ class _Plain:
     """A plain file from some byte on, to its end or another byte."""
 
     def __init__(self, path: str, offset: int, end: int | None) -> None:
+        if max(offset, end or 0) > size_of(path):
+            raise shrunk(path, max(offset, end or 0), size_of(path))
         self.file = open_plain(path)
         self.file.seek(offset)
         self.end = size_of(path) if end is None else end
@@ -281,12 +284,12 @@ def opened(path: str, offset: int, end: int | None) -> Any:
     """Return the unpacked bytes of a file from some byte on, to its end or, unless it is compressed, to another byte."""
     if is_plain(path):
         return _Plain(path, offset, end)
-    stream = open_bytes(path)
-    while offset > 0:
-        skipped = len(filled(stream, min(offset, BLOCK)))
+    stream, left = open_bytes(path), offset
+    while left > 0:
+        skipped = len(filled(stream, min(left, BLOCK)))
         if skipped == 0:
-            raise ValueError(f"{path} ends before the position to resume from: it is not the file that was read before")
-        offset -= skipped
+            raise shrunk(path, offset, offset - left)
+        left -= skipped
     return stream
 
 

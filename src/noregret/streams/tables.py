@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import math
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
@@ -13,14 +14,23 @@ from typing import Any
 import numpy as np
 
 from ..inputs.batch import BadRow, Position
+from ..text import HALVES, brief, said
 from ..transforms.table_cells import OPEN, flat
+from .delimited import refuse_twice
 from .pieces import limits, places
 from .records import elements, line_numbers
-from .source import Held, Source, open_plain, place, size_of
+from .source import Held, Source, no_position, open_plain, place, size_of
 from .table_reader import BLOCK, BOM, Block, BlockReader, Parsed, Stretch, TableReader
 
 ROWS = 1 << 15
 BRACKET = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")  # how a file begins that is one array
+DEEPEST = 64  # objects and lists inside each other; parsers that recurse overflow the stack somewhere beyond a thousand
+TEXT = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|$)', re.S)
+
+
+STEPS = np.zeros(256, np.int8)  # of depth, by byte
+STEPS[[*b"{["]], STEPS[[*b"}]"]] = 1, -1
+LARGEST = sys.float_info.max
 
 
 class JsonReader(BlockReader):
@@ -42,6 +52,8 @@ class JsonReader(BlockReader):
     def remember(self, position: Position) -> None:
         """Take it back."""
         self.array = position.get("array")
+        if self.array not in (None, "open", "closed"):
+            raise no_position(position)
 
     @property
     def settled(self) -> bool:  # type: ignore[override]
@@ -123,6 +135,8 @@ class JsonReader(BlockReader):
 
     def _object(self, line: bytes, path: str, number: int) -> dict[str, Any]:
         """Return the cells of one line."""
+        if (deep := depth(line)) > DEEPEST:
+            raise BadRow(path, number, None, f"at most {DEEPEST} objects and lists inside each other", f"{deep}")
         wanted = "a JSON object" if self.array else "a JSON object on one line"
         try:
             x = json.loads(line)
@@ -131,16 +145,20 @@ class JsonReader(BlockReader):
             raise BadRow(path, number, None if self.array else e.colno, wanted, found) from None
         except UnicodeDecodeError:
             raise BadRow(path, number, None, "text in UTF-8", "bytes of another encoding") from None
+        except ValueError:  # Python makes no whole number of so many digits
+            raise BadRow(path, number, None, "finite numbers", "one of thousands of digits") from None
         if not isinstance(x, dict):
             raise BadRow(path, number, None if self.array else 1, wanted, f"a {type(x).__name__}")
         cells = dict(flat({k: v for k, v in x.items() if k not in self.ignored}))
         if self.id is not None and isinstance(cells.get(self.id), (int, float)):
             cells |= {k: v for k, v in flat(json.loads(line, parse_int=str, parse_float=str)) if k == self.id}
         for name, v in cells.items():
+            if HALVES.search(name) or (isinstance(v, str) and HALVES.search(v)):
+                raise BadRow(path, number, None, f"text under {brief(name)}", "half of a surrogate pair")
             if isinstance(v, list):
-                raise BadRow(path, number, None, f"a number or text under {name!r}", "a list")
-            if isinstance(v, float) and math.isinf(v):
-                raise BadRow(path, number, None, f"a finite number under {name!r}", str(v))
+                raise BadRow(path, number, None, f"a number or text under {brief(name)}", "a list")
+            if isinstance(v, (int, float)) and not -LARGEST <= v <= LARGEST and v == v:
+                raise BadRow(path, number, None, f"a finite number under {brief(name)}", brief(v))
         for name in self.required:
             if (v := cells.get(name)) is None or v != v:
                 raise BadRow(path, number, None, f"a value under {name!r}", "none")
@@ -151,13 +169,24 @@ class JsonReader(BlockReader):
 
 
 def object_lines(data: bytes) -> int | None:
-    """Return how many lines hold something; None unless each looks like an object in UTF-8: Arrow crashes on some others."""
+    """Return how many lines hold something; None unless all look like objects in UTF-8, none too deep: Arrow crashes on others."""
     try:
         data.decode()
     except UnicodeDecodeError:
         return None
     lines = [line for line in map(bytes.strip, data.split(b"\n")) if line]
+    if data.count(b"{") + data.count(b"[") > len(lines) + DEEPEST - 1 and any(depth(line) > DEEPEST for line in lines):
+        return None
     return len(lines) if all(line[0] == 123 and line[-1] == 125 for line in lines) else None
+
+
+def depth(line: bytes) -> int:
+    """Return how many objects and lists are inside each other in a line, at most; brackets in texts are none."""
+    most = line.count(b"{") + line.count(b"[")
+    if most <= DEEPEST:
+        return most
+    marks = np.frombuffer(TEXT.sub(b"", line), np.uint8)
+    return int(STEPS[marks].cumsum(dtype=np.int32).max(initial=0))
 
 
 def fast_json(data: bytes, ignored: Iterable[str] = ()) -> Any:
@@ -238,7 +267,7 @@ class ParquetReader(TableReader):
 
     def stretches(self, at: Position) -> Iterator[Stretch]:
         """Yield the rows of each batch."""
-        ends = limits(len(self.paths), self.span[1], "row")
+        ends = limits(self.paths, self.span[1], "row")
         for k in range(at["file"], len(ends)):
             path, row, before = self.paths[k], at.get("row", 0) if k == at["file"] else 0, self.before(k)
             for record, share in self._file(path, row):
@@ -264,14 +293,8 @@ class ParquetReader(TableReader):
 
     def _groups(self, path: str) -> list[tuple[int, Any]]:
         """Return the rows of each row group of a file, and what reads it in batches."""
-        import pyarrow as pa
-
-        try:
+        with undamaged(path):
             return list(row_groups(path))
-        except pa.ArrowInvalid as e:
-            raise ValueError(
-                f"{path}: expected a Parquet or Arrow file ({e}). It is damaged, cut short, or of another kind."
-            ) from None
 
     def _file(self, path: str, skip: int) -> Iterator[tuple[Any, float]]:
         """Yield the record batches of a file after its first `skip` rows, and how much of the file has been read."""
@@ -284,7 +307,12 @@ class ParquetReader(TableReader):
                 skip -= n
                 continue
             done = skip
-            for record in read(self.rows):
+            records = read(self.rows)
+            while True:
+                with undamaged(path):
+                    record = next(records, None)
+                if record is None:
+                    break
                 if skip >= record.num_rows:
                     skip -= record.num_rows
                     continue
@@ -313,6 +341,21 @@ class ParquetReader(TableReader):
         return record if keep.all() else record.filter(keep)
 
 
+@contextlib.contextmanager
+def undamaged(path: str) -> Iterator[None]:
+    """Turn what Arrow raises over a damaged file, which is of many kinds, into one that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, MemoryError, OverflowError, UnicodeError) as e:
+        if isinstance(e, OSError) and e.errno is not None:  # of the system: missing, unreadable
+            raise
+        raise ValueError(
+            f"{path}: expected a Parquet or Arrow file ({said(e)}). It is damaged, cut short, or of another kind."
+        ) from None
+
+
 def row_groups(path: str) -> Iterator[tuple[int, Any]]:
     """Yield the rows of each row group of a file, and what reads it in batches."""
     import pyarrow as pa
@@ -322,18 +365,27 @@ def row_groups(path: str) -> Iterator[tuple[int, Any]]:
     held = pa.BufferReader(path.data) if isinstance(path, Held) else None
     if arrow:
         file = pa.ipc.open_file(held or pa.memory_map(path))
+        refuse_twice(file.schema.names, path)
         for k in range(file.num_record_batches):
             record = file.get_batch(k)
-            yield record.num_rows, lambda size, r=record: (r.slice(a, size) for a in range(0, r.num_rows, size))
+            yield record.num_rows, lambda size, r=record: cut(r, size)
         return
     import pyarrow.parquet
 
-    parquet = pyarrow.parquet.ParquetFile(held or path)
+    parquet = pyarrow.parquet.ParquetFile(held or path, page_checksum_verification=True)
+    refuse_twice(parquet.schema_arrow.names, path)
     for k in range(parquet.num_row_groups):
         yield (
             parquet.metadata.row_group(k).num_rows,
             lambda size, k=k: parquet.iter_batches(batch_size=size, row_groups=[k], use_threads=False),
         )
+
+
+def cut(record: Any, size: int) -> Iterator[Any]:
+    """Yield a record batch in pieces, once its offsets and indices are known to lie inside: whatever reads it trusts them."""
+    record.validate(full=True)
+    for a in range(0, record.num_rows, size):
+        yield record.slice(a, size)
 
 
 def partitions(path: str, root: str) -> dict[str, str]:

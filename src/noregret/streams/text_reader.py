@@ -28,9 +28,11 @@ from .source import (
     is_plain,
     is_regular,
     named,
+    no_position,
     open_bytes,
     place,
     same_place,
+    shrunk,
     size_of,
     total_size,
 )
@@ -220,11 +222,6 @@ def padded(content: Any, size: int) -> tuple[np.ndarray, int]:
     return text, end
 
 
-def shrunk(path: str, expected: int, found: int) -> ValueError:
-    """Return the error of a file that is shorter than it was."""
-    return ValueError(f"{path}: expected at least {expected} bytes, found {found}: the file is not the one that was read before")
-
-
 # ---- a pass ----------------------------------------------------------------------------------------------------------
 class Pass:
     """The blocks of several files in order; one caller at a time."""
@@ -233,7 +230,7 @@ class Pass:
         self.reader = reader
         self.file, self.offset = position["file"], position["offset"]
         self.labelled: int | None = {True: REQUIRED, False: IGNORED, None: position.get("labelled")}[reader.labelled]
-        self.limits = limits(len(reader.paths), reader.span[1], "offset")
+        self.limits = limits(reader.paths, reader.span[1], "offset")
         self.open: Mapped | Flowing | None = None
         sizes = [size_of(path) if is_regular(path) else 0 for path in reader.paths]
         self.before = [sum(sizes[:i]) for i in range(len(sizes))]
@@ -328,7 +325,9 @@ class TextReader(Reader):
         position = position or self.span[0]
         if position is None:
             return {**place(self.paths, 0, offset=0, line=0), "examples": 0, "skipped": 0}
-        same_place(self.paths, position)
+        same_place(self.paths, position, "offset", "line", "examples", "skipped")
+        if position.get("labelled") not in (None, REQUIRED, IGNORED, ABSENT):
+            raise no_position(position)
         return dict(position)
 
     def starts(self, n: int) -> list[Position | None]:

@@ -3,18 +3,22 @@
 A whole number as a name is itself plus the hash of its namespace; other names are murmur3 with that hash as seed; `name:word` is a
 separate feature, hashed on from the name. Features that are 0 are left out, equal ones (also by collision) are summed. The base
 (an initial prediction) is checked and left out. Without a space before the bar the last word is the tag, as in VW: `1|a` has
-no label. Tags are the ids of a batch.
+no label. Tags are the ids of a batch. Products of namespaces are in `vw_crosses.py`.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engine.compiling import compiled
 from ..engine.words import rare, strict
+from ..inputs.batch import Batch, Position
 from ..inputs.checking import Rows
+from ..transforms.namespaces import Namespaces
 from .numbers import (
     HIGH_BITS,
     LARGEST,
@@ -33,6 +37,7 @@ from .numbers import (
 )
 from .svmlight import SUM, Spare, line_end, tidy
 from .text_reader import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, note_bad
+from .vw_crosses import HALF, MOST, NO_ROOM, NOT_FINITE, Spans, cross_row, crosses_from, open_span
 
 SEEN_BITS = 12
 SEEN = 1 << SEEN_BITS  # places of the table that finds equal features; rows more than half as long are sorted instead
@@ -40,9 +45,10 @@ EACH = np.uint64(0x0101010101010101)
 BLANKS = EACH * np.uint64(33)
 COLONS = EACH * np.uint64(58)
 BARS = EACH * np.uint64(124)
-HALF = np.uint64(0xFFFFFFFF)
 
 NO_LABEL, LABEL, NO_BAR, LABEL_WORD, MANY_WORDS, WEIGHT, SCALE, NO_SPACE, PRODUCT = 3, 4, 5, 6, 7, 8, 9, 11, 12
+CROSS, CROSSES = 13, 14
+CROSSED_BLOCK = 1 << 16  # bytes of a block whose rows are crossed: a row may have as many products as its square
 EXPECTED = {
     1: "a finite number after the colon",
     2: "a finite number (at most 1.797e308)",
@@ -56,6 +62,8 @@ EXPECTED = {
     NO_SPACE: "a space, | or the end of the line after a number",
     SUM: "values of equal features with a finite sum",
     PRODUCT: "a finite product of the value and the scale of its namespace",
+    CROSS: "finite products of crossed features",
+    CROSSES: f"at most {MOST:,} products of crossed features in a row",
 }
 
 
@@ -229,9 +237,12 @@ def place(indices, values, first, stored, index, v, stamp, seen):
 
 
 @strict
-def features(text, p, mask, table, odd, out, stored, stamp, seen):
+def features(text, p, mask, table, odd, out, stored, stamp, seen, spans):
     """Read the features of a line from its first bar on; return where they end in the row and the text, and what was wrong."""
-    first, seed, scale, anonymous = stored, np.uint64(0), 1.0, np.uint64(0)
+    crossing = spans.places.shape[0] > 0
+    first = stored - SEEN if crossing else stored  # what is to be crossed stays apart: as after many features, none is looked up
+    seed, scale, anonymous = np.uint64(0), 1.0, np.uint64(0)
+    spans.used[0] = 0
     while True:
         c = byte(text, p)
         if c == 32:
@@ -243,6 +254,8 @@ def features(text, p, mask, table, odd, out, stored, stamp, seen):
             p += 1
             continue
         if c == 124:
+            if crossing:
+                open_span(spans, p + 1, name_end(text, p + 1), stored)
             seed, scale, p, fault = namespace(text, p + 1, table, odd)
             anonymous = np.uint64(0)
             if fault > 0:
@@ -282,8 +295,12 @@ def finite(values, a, b):
 
 
 @strict
-def parse_vw(text, p, end, mask, labelled, stop, table, odd, out, spare, seen, bad):
-    """Parse whole lines; return rows, features, lines, where it stopped, whether weights and tags occur, bad lines."""
+def parse_vw(text, p, end, mask, labelled, stop, table, odd, out, spare, seen, bad, spans, crosses):
+    """Parse whole lines; return rows, features, lines, where it stopped, whether weights and tags occur, bad lines.
+
+    Fewer than 0 bad lines say that there is no room for the products of crosses.
+    """
+    crossing = crosses.members.shape[0] > 0
     rows, stored, lines, faults, weighted, tagged = 0, 0, 0, 0, False, False
     out.indptr[0] = 0
     for k in range(SEEN):
@@ -306,8 +323,14 @@ def parse_vw(text, p, end, mask, labelled, stop, table, odd, out, spare, seen, b
         else:
             p = bar
         if fault == 0:
-            stored, p, fault = features(text, p, mask, table, odd, out, stored, lines + 1, seen)
-        if fault == 0 and stored - first > SEEN // 2:
+            stored, p, fault = features(text, p, mask, table, odd, out, stored, lines + 1, seen, spans)
+        if fault == 0 and crossing:
+            stored = cross_row(text, out, stored, spans, crosses, mask)
+            if stored == NO_ROOM:
+                return rows, first, lines, line, weighted, tagged, -1
+            if stored < 0:
+                p, fault = line, CROSS if stored == NOT_FINITE else CROSSES
+        if fault == 0 and (crossing or stored - first > SEEN // 2):
             stored = tidy(out.indices, out.values, first, stored, spare)
         if fault == 0 and (stored < 0 or not finite(out.values, first, stored)):
             p, fault = line, SUM
@@ -342,20 +365,35 @@ class Room:
         indptr, indices, tags = np.empty(most + 1, np.int64), np.empty(most, np.uint32), np.empty((most, 2), np.int64)
         self.out = Out(indptr, indices, np.empty(most), np.empty(most), np.empty(most), tags)
         self.spare = Spare(np.empty(most, np.uint64), np.empty(most))
+        self.spans = Spans(np.empty((0, 3), np.int64), np.zeros(1, np.int64))
         self.seen = Seen(np.empty(SEEN, np.uint64), np.empty(SEEN, np.int64))
         self.odd: Odd = odd(size)
         self.bad = np.zeros((KEPT_BAD, 4), np.int64)
 
+    def cross(self) -> None:
+        """Make room to note where namespaces begin."""
+        if len(self.spans.places) == 0:
+            self.spans = self.spans._replace(places=np.empty((self.size // 2 + 2, 3), np.int64))
+
+    def widen(self) -> None:
+        """Double the room for features."""
+        most = 2 * len(self.out.values)
+        self.out = self.out._replace(indices=np.empty(most, np.uint32), values=np.empty(most))
+        self.spare = Spare(np.empty(most, np.uint64), np.empty(most))
+
 
 class VwReader(TextReader):
-    """Reads Vowpal Wabbit text into 2^hash_bits features (18 bits by default)."""
+    """Reads Vowpal Wabbit text into 2^hash_bits features (18 bits by default), and adds the products of `cross`."""
 
     kind = "vw"
     expected = EXPECTED
     room = Room
 
-    def __init__(self, source: Any, *, hash_bits: int | None = None, **options: Any) -> None:
-        super().__init__(source, hash_bits=18 if hash_bits is None else hash_bits, **options)
+    def __init__(self, source: Any, *, hash_bits: int | None = None, cross: Any = (), block: int = 1 << 21, **options: Any) -> None:
+        block = min(block, CROSSED_BLOCK) if cross else block
+        super().__init__(source, hash_bits=18 if hash_bits is None else hash_bits, block=block, **options)
+        self.cross = Namespaces(cross).crosses
+        self._crosses = crosses_from(self.cross)
 
     def has_label(self, line: bytes) -> bool | None:
         """Return whether a line has a label, None if it holds no example."""
@@ -366,17 +404,28 @@ class VwReader(TextReader):
         tagged = bool(words) and (words[-1].startswith(b"'") or not before[-1:].isspace())
         return len(words) > tagged
 
+    def batches(self, position: Position | None = None) -> Iterator[Batch]:
+        """Yield the examples in order; at the end, warn of a cross that no example has the namespaces of."""
+        yield from super().batches(position)
+        for c, found in zip(self.cross, self._crosses.found.tolist(), strict=True):
+            if found == 0 and self.span == (None, None):
+                warnings.warn(f"{self.name}: no row has the namespaces of the cross {','.join(c)!r}", stacklevel=2)
+
     def parse(self, block: Block, room: Any, labelled: int) -> Parsed:
         """Parse a block."""
         assert self.hash_bits is not None
         text, width = block.text, 1 << self.hash_bits
         mask = np.uint64(width - 1)
         room.odd.counts[:] = 0
+        if self.cross:
+            room.cross()
         while True:
             given = (text, block.start, block.end, mask, labelled, self.stops, tens(), room.odd)
-            found = compiled(parse_vw)(*given, room.out, room.spare, room.seen, room.bad)
+            found = compiled(parse_vw)(*given, room.out, room.spare, room.seen, room.bad, room.spans, self._crosses)
             rows, stored, lines, at, weighted, tagged, faults = found
-            if not settle(text, room.odd):
+            if faults < 0:
+                room.widen()
+            if not settle(text, room.odd) and faults >= 0:
                 break
         out = room.out
         arrays = (out.indptr[: rows + 1].copy(), out.indices[:stored].copy(), out.values[:stored].copy())

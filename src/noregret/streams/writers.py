@@ -189,7 +189,7 @@ class VwLines(Lines):
             tags = [("" if v is None else v.decode() if isinstance(v, bytes) else str(v)) for v in list(batch.ids)]
             for tag in tags:
                 if any(c.isspace() or c == "|" for c in tag):
-                    raise ValueError(f"the id {tag!r} cannot be a tag of VW, which has no spaces and no |: leave out --id")
+                    raise ValueError(f"the id {tag!r} cannot be a tag of VW, which has no spaces and no |: leave out id=")
             found.append(pa.array([f"'{tag}" for tag in tags]))
         bar = pa.array(["|"] * batch.data.n)
         return [*found, bar]

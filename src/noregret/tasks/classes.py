@@ -32,6 +32,13 @@ class Classification(Task):
         """Return the labels of n rows, checked."""
         return y if isinstance(y, Coded) else discrete(checking.targets(y, n, numeric=False))
 
+    def width(self, m: Any, y: Any) -> int:
+        """Return the number of classes, the new ones among labels included; 1 where there are two."""
+        known = 0 if m is None else len(m.labels)
+        if y is not None and not (m is not None and m.labels.declared):
+            known += len(y.values) if isinstance(y, Coded) else len(set(y.tolist()))
+        return max(known, 1)
+
     def answer(self, m: Any, f: np.ndarray, known: int | None = None) -> Any:
         """Return the label of one row of scores, None while no class is known."""
         labels = m.labels

@@ -45,26 +45,36 @@ class Classifier(Compactable):
 
         New classes may appear at any time unless `classes` were declared.
         """
+        m, done = self._learn_batch(X, y, sample_weight, classes, keep=True)
+        return self.task.margins(m, widest(done))
+
+    def _learn_batch(self, X: Any, y: Any, sample_weight: Any, classes: Any, keep: bool) -> tuple[Model, list[Progress]]:
+        """Check a batch and learn from it; return the model, and what was answered if that is to be kept."""
         rows = self._batch(X)
         m = self._begun(rows, None, classes)
         self.check_classes(m, classes)
-        return self.task.margins(m, widest(self._learn_coded(m, rows, y, checking.sample_weights(sample_weight, rows.n))))
+        return m, self._learn_coded(m, rows, y, checking.sample_weights(sample_weight, rows.n), keep)
 
-    def learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+    def learn_rows(
+        self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None, keep: bool = True
+    ) -> list[Progress]:
         """Learn from checked rows in order; a model that begins here takes `features` for its table."""
         if self.nonnegative and isinstance(rows, Rows):
             checking.refuse_negative(rows, type(self).__name__)
-        return self._learn_coded(self._begun(rows, features), rows, y, c)
+        return self._learn_coded(self._begun(rows, features), rows, y, c, keep)
 
-    def _learn_coded(self, m: Model, rows: Rows | Named, y: Any, c: np.ndarray | None) -> list[Progress]:
-        """Learn from checked rows with labels."""
+    def _learn_coded(self, m: Model, rows: Rows | Named, y: Any, c: np.ndarray | None, keep: bool = True) -> list[Progress]:
+        """Learn from checked rows with labels; unless the answers are kept, they take bounded memory."""
         y = self.task.targets(y, rows.n)
         c = self._weigh(y, c, balance=False)
-        done = []
+        done: list[Progress] = []
         with m.unharmed():
             for a, b in self._spans(m, y, c, rows.n):
-                weights = None if c is None else c[a:b]
-                done += self._run_pieces(m, rows.cut(a, b), self._codes(m, some(y, slice(a, b)), weights), weights)
+                codes = self._codes(m, some(y, slice(a, b)), None if c is None else c[a:b])
+                for i, j in [(0, b - a)] if keep else self.in_room(m, None, b - a):
+                    weights = None if c is None else c[a + i : a + j]
+                    piece = self._run_pieces(m, rows.cut(a + i, a + j), codes[i:j], weights)
+                    done += piece if keep else []
         self._keep(m)
         return done
 
@@ -72,12 +82,14 @@ class Classifier(Compactable):
         """Return the runs of rows to learn at once: all, unless a new class takes room from the others."""
         labels = m.labels
         assert labels is not None
-        if not m.by_classes or labels.declared:
+        if labels.declared or not (m.by_classes or m.pairs_features):
             return [(0, n)]
         counted = np.arange(n) if c is None else np.flatnonzero(c)
         values, inverse = distinct(some(y, counted))
         new = [k for k, v in enumerate(values) if v not in labels.index]
         m.expect(len(new))
+        if not m.by_classes:
+            return [(0, n)]
         starts = sorted({0, *(int(counted[np.argmax(inverse == k)]) for k in new)})
         return list(zip(starts, [*starts[1:], n], strict=True))
 
@@ -85,7 +97,7 @@ class Classifier(Compactable):
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         """Learn from rows in order. New classes may appear at any time unless `classes` were declared."""
-        self.learn_many(X, y, sample_weight, classes)
+        self._learn_batch(X, y, sample_weight, classes, keep=False)
         return self
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, epochs: int | None = None, until: str | None = None) -> Self:
@@ -211,9 +223,7 @@ class Classifier(Compactable):
     # ---- answering ---------------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row."""
-        f = self._scores(X)
-        found: np.ndarray = self.task.answers(self.model, f)
-        return found
+        return np.concatenate([self.task.answers(self.model, f) for f in self._score_runs(X)])
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return a score per class in the order of `classes_`; with two classes one score, above 0 for the second."""

@@ -5,7 +5,7 @@ Rows carry the names of their domains (the side column `domain`), so that whatev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -14,7 +14,7 @@ import numpy as np
 from ..files.json_values import Tensors, decode, encode, expect
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import Features, Named, is_dicts, stacked
+from ..inputs.features import Features, Named, is_dicts
 from ..inputs.labels import Labelled, Labels, some
 from ..learners.drivers import Text
 from ..learners.learner import Learner, Progress
@@ -125,7 +125,7 @@ class WithDomains(NamedTuple):
 def checked(tasks: Any, n: int) -> np.ndarray:
     """Return the task of each of n rows, all of them values that can be looked up."""
     if tasks is None:
-        raise ValueError("every row belongs to a task, got none: give tasks=, or task_column= (--task-column) for tables and dicts")
+        raise ValueError("every row belongs to a task, got none: give tasks=, or task_column= for tables and dicts")
     if isinstance(tasks, str) or not isinstance(tasks, (Sequence, np.ndarray)):
         given = [tasks] * n
     else:
@@ -171,10 +171,8 @@ class Domains(Base):
         return rows.beside(domain=tasks), features
 
     def _scores(self, X: Any) -> np.ndarray:
-        m = self.model
         X, tasks = self._given(*X)
-        rows = stacked(m.features, X, grow=False) if self._named(X) else self.place(m, self.check_rows(X), grow=False)
-        return self._answered(m, rows.beside(domain=tasks))
+        return self._answered(self.model, self._placed(X).beside(domain=tasks))
 
     def score_rows(self, rows: Rows) -> np.ndarray:
         """Return the scores of checked rows, which carry their domains."""
@@ -190,10 +188,16 @@ class Domains(Base):
         found: np.ndarray = m.score(rows)
         return found
 
+    def _score_runs(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the scores of rows: one for each."""
+        yield self._scores(X)
+
     # ---- learning ----------------------------------------------------------------------------------------------------
-    def learn_rows(self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None) -> list[Progress]:
+    def learn_rows(
+        self, rows: Rows | Named, y: Any, c: np.ndarray | None, features: Features | None = None, keep: bool = True
+    ) -> list[Progress]:
         """Learn from checked rows in order, which carry their domains."""
-        return super().learn_rows(rows.beside(domain=checked(rows.column("domain"), rows.n)), y, c, features)
+        return super().learn_rows(rows.beside(domain=checked(rows.column("domain"), rows.n)), y, c, features, keep)
 
     def _learn(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> list[Progress]:
         """Learn from rows or dicts in order, once all of them have passed the checks."""

@@ -33,7 +33,8 @@ def answer(source: Any, model: Trainable, *, reject: float | None = None, **opti
     same_rows(opened, model)
     if reject is not None and not hasattr(learner, "sure"):
         raise ValueError(f"reject needs a learner that knows how sure it is, such as arow; this is a {learner.name}")
-    for batch in opened.chunks(front=front, learn=False):
+    chunks = opened.chunks(front=front, learn=False)
+    for batch in (chunk.cut(a, b) for chunk in chunks for a, b in learner.in_room(m, None, chunk.data.n)):
         f = learner.score_rows(batch.data)
-        predicted = m.task.answers(m, f) if reject is None else learner.sure(batch.data, reject)
-        yield Answers(batch.ids, predicted, m.task.margins(m, f), batch.y)
+        predicted = learner.task.answers(m, f) if reject is None else learner.sure(batch.data, reject)
+        yield Answers(batch.ids, predicted, learner.task.margins(m, f), batch.y)

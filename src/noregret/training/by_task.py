@@ -77,7 +77,7 @@ def sum_distances(y: Any, predicted: np.ndarray) -> float:
 
 BY_TASK = {
     "classification": ByTask(as_classes, count_mistakes, classes=True, start="auto"),
-    "regression": ByTask(as_numbers, sum_distances, start="nag_regressor"),
+    "regression": ByTask(as_numbers, sum_distances, start="auto_regressor"),
     "one_class": ByTask(as_marks, None, labelled=False),
 }
 

@@ -1,9 +1,9 @@
-"""Training over a stream: checkpoints, and going on where one stopped."""
+"""Training over a stream: checkpoints, going on where one stopped, and with what came since."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
@@ -13,11 +13,15 @@ from ..files.model_file import load
 from ..inputs.batch import Batch
 from ..learners.learner import has_bias
 from ..spelling import made
+from ..streams.growing import Growing
+from ..streams.source import is_plain, size_of
 from ..streams.stream import Stream, counting, stream
 from ..transforms.pipeline import Pipeline
 from .by_task import first_learner, suited
 from .guessing import with_target
-from .opening import Trainable, opening, options_for
+from .marks import files_of, marks
+from .opening import Trainable, opening, options_for, same_rows
+from .proceeding import beginning, continued, noted, resumed
 
 Watch = Callable[[int, Stream, Trainable], None]
 
@@ -29,6 +33,7 @@ class Trained(NamedTuple):
     examples: int  # learned in all, those before a checkpoint included
     finished: bool  # whether the end of the last epoch was reached
     stream: Stream
+    added: int  # examples learned in this call
     notes: Sequence[str] = ()  # what was chosen for the user
 
 
@@ -39,6 +44,8 @@ def train(
     *,
     save: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    continue_: bool = False,
+    follow: bool = False,
     epochs: int = 1,
     limit: int | None = None,
     checkpoint_every: int | None = None,
@@ -49,40 +56,68 @@ def train(
 ) -> Trained:
     """Learn from a stream, `epochs` times; save the model at the end, at intervals of examples or seconds, and when `stop` says so.
 
-    With `resume` the model in the file `save` resumes where it stopped, bit for bit as if it had not. Without one there it begins;
-    no `model` is Auto for labels, NAGRegressor for numbers. The other options are those of `stream`.
+    With `resume` the model in the file `save` resumes where it stopped, bit for bit as if it had not. With `continue_` it also
+    learns from other files than before, and from what was added to the same: files that it has learned are left out. Without a
+    model there it begins; no `model` is Auto for labels, AutoRegressor for numbers. With `follow` a file of lines is read to its
+    last whole line, and on as it grows, until `stop` says so. The other options are those of `stream`.
 
     >>> import noregret as nr
     >>> done = nr.train("synthetic:linear?n=2000&d=10&seed=1", nr.PA1(C=0.1))
     >>> done.examples, done.finished, done.model.n_seen_
     (2000, True, 2000)
     """
-    if save is None and (resume or checkpoint_every or checkpoint_seconds):
-        raise ValueError("checkpoints and resuming need the name of a model file: give save")
-    if epochs < 1:
-        raise ValueError(f"epochs must be at least 1, got {epochs!r}")
-    path = None if save is None else Path(save)
-    going_on = resume and path is not None and path.exists()
-    if path is not None and not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no directory {path.parent}")
+    path = checked(save, resume, continue_, checkpoint_every, checkpoint_seconds, epochs)
+    going_on = (resume or continue_) and path is not None and path.exists()
+
+    def growing(opened: Stream) -> Stream:
+        return Stream(Growing(opened.reader, stop), opened.front) if follow else opened
+
     chosen: Trainable
     if not going_on and model is None:
         opened, notes = with_target(stream(source, y, **options), None)
+        opened = growing(opened)
         chosen, more = first_learner(opened)
         notes += more
     else:
         chosen = load(path) if going_on else made(model)
-        opened, notes = with_target(stream(source, y, **options_for(chosen, options)), chosen)
+        options = options_for(chosen, options)
+        opened, notes = with_target(stream(source, y, **options), chosen)
+        opened = growing(opened)
         if isinstance(chosen, Pipeline) and opened.front is not None and (notes or "front" not in opening(chosen)):
             chosen.adopt(opened.front)
-    job = Job(chosen, opened, path, going_on)
-    return job.run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)._replace(notes=notes)
+    at = beginning(opened.name)
+    if going_on and path is not None:
+        same_rows(opened, chosen)
+        found = chosen.extras.get("stream")
+        if resume:
+            at = resumed(path, found, opened)
+        else:
+            opened, at = continued(path, found, opened, lambda paths: growing(stream(paths, y, **options)))
+        drafts.clear(path)
+    done = Job(chosen, opened, path, at).run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
+    return done._replace(notes=notes)
+
+
+def checked(
+    save: str | os.PathLike[str] | None, resume: bool, continue_: bool, every: int | None, seconds: float | None, epochs: int
+) -> Path | None:
+    """Return the path of the model; refuse options that do not go together."""
+    if save is None and (resume or continue_ or every or seconds):
+        raise ValueError("checkpoints and resuming need the name of a model file: give save")
+    if resume and continue_:
+        raise ValueError("resume and continue_ do not go together: continue_ resumes, too, where the source is the same")
+    if epochs < 1:
+        raise ValueError(f"epochs must be at least 1, got {epochs!r}")
+    path = None if save is None else Path(save)
+    if path is not None:
+        drafts.check_folder(path)
+    return path
 
 
 class Job:
     """One learner learning from one stream."""
 
-    def __init__(self, model: Trainable, opened: Stream, path: Path | None, going_on: bool) -> None:
+    def __init__(self, model: Trainable, opened: Stream, path: Path | None, at: dict[str, Any]) -> None:
         self.learner = model.learner if isinstance(model, Pipeline) else model
         self.opened = opened
         self.path = path
@@ -90,20 +125,10 @@ class Job:
         if opened.front is not None and not isinstance(model, Pipeline):
             self.model = Pipeline.of(opened.front.fresh(), self.learner)
         self.front = self.model.front if isinstance(self.model, Pipeline) else None
-        self.at: dict[str, Any] = {"source": opened.name, "epoch": 0, "position": None, "epoch_examples": 0}
-        if going_on and path is not None:
-            self.at = self._where(model.extras.get("stream"))
-            drafts.clear(path)
-
-    def _where(self, found: Any) -> dict[str, Any]:
-        """Return where a saved model stopped, if that is a place in this stream."""
-        if not found:
-            raise ValueError(f"{self.path} holds a model that was not trained from a stream, so there is no place to resume from")
-        if found["source"] != self.opened.name:
-            raise ValueError(
-                f"{self.path} was trained from {found['source']}, not from {self.opened.name}: give the same source to resume"
-            )
-        return dict(found)
+        self.at = at
+        self.paths = files_of(opened.reader)
+        self.sizes: list[int] = []  # of the files, when the pass began
+        self.saved_at, self.saved_when = self._seen(), monotonic()
 
     def run(
         self,
@@ -115,33 +140,46 @@ class Job:
         watch: Watch | None,
     ) -> Trained:
         """Learn."""
-        saved_at, saved_when = self._seen(), monotonic()
-        if self.opened.reader.endless and epochs > 1 and limit is None:
+        reader, before = self.opened.reader, self._seen()
+        if reader.endless and epochs > 1 and limit is None:
             raise ValueError(f"{self.opened.name} has no end: epochs must be 1, got {epochs}")
+        if isinstance(reader, Growing):
+            reader.idle = lambda: self._checkpoint(every, seconds) or stop()
         while self.at["epoch"] < epochs:
-            for batch in self.opened.chunks(self.at["position"], front=self.front):
+            self.sizes = [size_of(path) for path in self.paths]
+            for batch in self._batches():
                 batch = self._within(batch, limit)
                 if batch.data.n == 0:
                     break
                 self._learn(batch)
                 self.at.update(position=batch.position, epoch_examples=self.at["epoch_examples"] + batch.data.n)
+                if isinstance(reader, Growing):  # later it may be another file
+                    self._mark()
                 if watch is not None:
                     watch(self._seen(), self.opened, self.model)
                 if stop():
                     self.save()
-                    return Trained(self.model, self._seen(), False, self.opened)
-                due = every is not None and self._seen() - saved_at >= every
-                if due or (seconds is not None and monotonic() - saved_when >= seconds):
-                    self.save()
-                    saved_at, saved_when = self._seen(), monotonic()
+                    return Trained(self.model, self._seen(), False, self.opened, self._seen() - before)
+                self._checkpoint(every, seconds)
             else:
-                if self.opened.reader.endless:  # nothing came for a while: a later run resumes here
+                if reader.endless:  # nothing came for a while: a later run resumes here
                     break
-            self.at.update(epoch=self.at["epoch"] + 1, position=None, epoch_examples=0)
+            self._end_pass()
         if self._seen() == 0:
             raise ValueError(f"{self.opened.name} has no examples")
-        self.save()
-        return Trained(self.model, self._seen(), True, self.opened)
+        added = self._seen() - before
+        if added or noted(self.at) != self.model.extras.get("stream"):  # what has nothing new stays as it is
+            self.save()
+        return Trained(self.model, self._seen(), True, self.opened, added)
+
+    def _batches(self) -> Iterator[Batch]:
+        """Yield the rows; what was learned from a file that is followed is saved before an error in it."""
+        try:
+            yield from self.opened.chunks(self.at["position"], front=self.front)
+        except (OSError, ValueError):
+            if isinstance(self.opened.reader, Growing):
+                self._write()
+            raise
 
     def _seen(self) -> int:
         return self.learner.n_seen_ if self.learner.started else 0
@@ -157,12 +195,45 @@ class Job:
         learner = self.learner
         bias = has_bias(learner)
         features = None if learner.started else self.opened.features(batch.data, bias)
-        learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features)
+        learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features, keep=False)
+
+    def _end_pass(self) -> None:
+        """Note that the source was read to its end: that of the last file was where it ended when the pass began, or later."""
+        end = self.at["position"] or self.at["end"]
+        self.at.update(epoch=self.at["epoch"] + 1, position=None, epoch_examples=0)
+        if self.paths:
+            self.at["end"] = end
+            last = len(self.paths) - 1
+            read = (
+                end["offset"] if end is not None and "offset" in end and end["file"] == last and is_plain(self.paths[last]) else 0
+            )
+            self.at["files"] = marks(self.paths, last, max(read, self.sizes[last]), self.at["files"])
+
+    # ---- saving ------------------------------------------------------------------------------------------------------
+    def _checkpoint(self, every: int | None, seconds: float | None) -> bool:
+        """Save if that is due and there is something new; return False."""
+        new = self._seen() - self.saved_at
+        due = every is not None and new >= every
+        if new and (due or (seconds is not None and monotonic() - self.saved_when >= seconds)):
+            self.save()
+        return False
 
     def save(self) -> None:
-        """Write the model with the position of the stream."""
-        self.model.extras["stream"] = dict(self.at)
+        """Write the model with the position of the stream, and the marks of the files up to there."""
+        self._mark()
+        self._write()
+
+    def _mark(self) -> None:
+        position = self.at["position"]
+        if position is not None and self.paths:
+            file = position["file"]
+            inside = "offset" in position and is_plain(self.paths[file])
+            self.at["files"] = marks(self.paths, file, position["offset"] if inside else None, self.at["files"])
+
+    def _write(self) -> None:
+        self.model.extras["stream"] = noted(self.at)
         if self.path is not None and self.learner.started:
             self.model.save(self.path)
             if self.at["position"] is not None:
                 self.opened.reader.commit(self.at["position"])
+        self.saved_at, self.saved_when = self._seen(), monotonic()

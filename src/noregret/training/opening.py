@@ -43,9 +43,10 @@ def with_task(options: Mapping[str, Any], models: Sequence[Any]) -> dict[str, An
 def options_for(model: Trainable, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that open a stream for a model: its own features where it has learned some."""
     if isinstance(model, Pipeline):
-        return {**options, **opening(model)}
-    options = with_task(options, [model])
-    features = model.model.features if model.started else None
+        options, learner = {**options, **opening(model)}, model.learner
+    else:
+        options, learner = with_task(options, [model]), model
+    features = learner.model.features if learner.started else None
     if not isinstance(features, Hashed):
         return options
     if options.get("hash_bits") not in (None, features.bits):

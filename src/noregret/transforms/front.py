@@ -200,9 +200,11 @@ class Front:
 
     def meta(self) -> dict[str, Any]:
         """Return everything that is not an array, as JSON values."""
-        tags = {cls: tag for tag, cls in MAPS.items()}
-        maps = [{"kind": tags[type(m)], "settings": options(m.get_params(), "setting", kinds())} for m in self.maps]
-        return {"table": None if self.table is None else self.table.meta(), "maps": maps, "width": self.width}
+        return {
+            "table": None if self.table is None else self.table.meta(),
+            "maps": [map_meta(m) for m in self.maps],
+            "width": self.width,
+        }
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Return the arrays, by name."""
@@ -221,11 +223,7 @@ class Front:
         table = None if meta["table"] is None else Table.restored(meta["table"], under("table."))
         maps = []
         for i, own in enumerate(meta["maps"]):
-            if own["kind"] not in MAPS:
-                raise ValueError(
-                    f"expected one of the maps {', '.join(MAPS)}, found {own['kind']!r}: import the module that registers it"
-                )
-            m = MAPS[own["kind"]](**{k: decode(v, kinds()) for k, v in own["settings"].items()})
+            m = map_of(own)
             m.restore(under(f"maps.{i}."))
             maps.append(m)
         front = cls(table, maps)
@@ -234,6 +232,19 @@ class Front:
 
     def __repr__(self) -> str:
         return f"Front({', '.join(map(repr, [*([] if self.table is None else [self.table]), *self.maps]))})"
+
+
+def map_meta(m: Map) -> dict[str, Any]:
+    """Return the settings of a map, as JSON values."""
+    kind = next(tag for tag, cls in MAPS.items() if cls is type(m))
+    return {"kind": kind, "settings": options(m.get_params(), "setting", kinds())}
+
+
+def map_of(meta: Mapping[str, Any]) -> Map:
+    """Return the map with these settings."""
+    if meta["kind"] not in MAPS:
+        raise ValueError(f"expected one of the maps {', '.join(MAPS)}, found {meta['kind']!r}: import the module that registers it")
+    return MAPS[meta["kind"]](**{k: decode(v, kinds()) for k, v in meta["settings"].items()})
 
 
 def through(m: Map, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from ..algorithm.kernel_options import snake
+from .namespaces import Namespaces
 from .nystroem import Nystroem
 from .random_features import RandomBinning, RandomFourier
 from .scale import Normalize, Scale
@@ -23,5 +24,5 @@ def register(cls: type[M]) -> type[M]:
     return cls
 
 
-for known in (Scale, Normalize, RandomFourier, RandomBinning, Nystroem):
+for known in (Scale, Normalize, RandomFourier, RandomBinning, Nystroem, Namespaces):
     register(known)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..learners.merging import aligned, joined
 from ..tasks.classes import widest
 from ..tasks.classification import Classifier
 from .feature_map import Approximation, FeatureMap
-from .front import Front
+from .front import Front, map_meta, map_of
 from .maps import MAPS
 from .scale import Normalize
 from .side_columns import targets_and_sides
@@ -166,11 +166,13 @@ class Pipeline(Saved):
             raise ValueError(f"an example has no {e}, the target or weight; pass y, or put it into every dict") from None
         return y, sample_weight
 
-    def _learn(self, rows: Rows, y: Any, c: np.ndarray | None, classes: Any = None, learn: bool = True) -> list[Progress]:
-        """Map scaled rows and hand them to the learner; if it refuses any, all is as before."""
+    def _learn(
+        self, rows: Rows, y: Any, c: np.ndarray | None, classes: Any = None, learn: bool = True, keep: bool = False
+    ) -> list[Progress]:
+        """Map scaled rows and hand them to the learner; if it refuses any, all is as before. Return what is to be kept."""
         pieces = self.front.pieces(rows)
         if len(pieces) < 2:
-            return self._hand(self.front.mapped(rows, learn), y, c, classes)
+            return self._hand(self.front.mapped(rows, learn), y, c, classes, keep)
         before, done = copy.deepcopy(self.learner.__dict__), []
         try:
             if not isinstance(self.learner, Classifier):
@@ -180,7 +182,7 @@ class Pipeline(Saved):
             for a, b in pieces:
                 part = slice(a, b)
                 some = y._replace(codes=y.codes[part]) if isinstance(y, Coded) else y[part]
-                done += self._hand(self.front.mapped(rows.cut(a, b), learn), some, None if c is None else c[part], classes)
+                done += self._hand(self.front.mapped(rows.cut(a, b), learn), some, None if c is None else c[part], classes, keep)
         except BaseException:
             self.learner.__dict__.clear()
             self.learner.__dict__.update(before)
@@ -188,7 +190,7 @@ class Pipeline(Saved):
             raise
         return done
 
-    def _hand(self, rows: Rows, y: Any, c: np.ndarray | None, classes: Any = None) -> list[Progress]:
+    def _hand(self, rows: Rows, y: Any, c: np.ndarray | None, classes: Any = None, keep: bool = False) -> list[Progress]:
         """Hand rows to the learner; if it refuses them, the front goes back too."""
         learner: Any = self.learner
         began = learner.started
@@ -198,7 +200,7 @@ class Pipeline(Saved):
                 m = learner.model if began else learner.new_model(rows, features, classes)
                 learner.check_classes(m, classes)
                 learner.model = m
-            done: list[Progress] = learner.learn_rows(rows, y, c, features)
+            done: list[Progress] = learner.learn_rows(rows, y, c, features, keep)
             return done
         except BaseException:
             if not began:
@@ -209,7 +211,7 @@ class Pipeline(Saved):
     # ---- learning --------------------------------------------------------------------------------------------------------
     def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the scores from before each update."""
-        done = self._learn(*self._given(X, y, sample_weight))
+        done = self._learn(*self._given(X, y, sample_weight), keep=True)
         if isinstance(self.learner, Classifier):
             return self.learner.task.margins(self.learner.model, widest(done))
         return np.concatenate([piece.f[:, 0] for piece in done])
@@ -268,22 +270,22 @@ class Pipeline(Saved):
         return learner.task.answer(m, m.score(learner.place(m, rows, grow=False))[0])
 
     # ---- answering -------------------------------------------------------------------------------------------------------
-    def _scores(self, X: Any) -> np.ndarray:
-        """Return the scores of rows; nothing changes."""
-        if not self.learner.started:
-            raise not_learned(self.learner)
-        found = [self.learner.score_rows(rows) for _, _, rows in self.front.in_pieces(self._data(X), False)]
-        return np.concatenate(found) if len(found) > 1 else found[0]
+    def _scores(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the scores of rows, in runs that take bounded memory; nothing changes."""
+        learner = self.learner
+        if not learner.started:
+            raise not_learned(learner)
+        for _, _, rows in self.front.in_pieces(self._data(X), False):
+            for a, b in learner.in_room(learner.model, None, rows.n):
+                yield learner.score_rows(rows.cut(a, b))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for each row."""
-        f = self._scores(X)
-        found: np.ndarray = self.learner.task.answers(self.learner.model, f)
-        return found
+        return np.concatenate([self.learner.task.answers(self.learner.model, f) for f in self._scores(X)])
 
     def _decision_function(self, X: Any) -> np.ndarray:
         """Return a score per class in the order of `classes_`, or one score."""
-        f = self._scores(X)
+        f = np.concatenate(list(self._scores(X)))
         found: np.ndarray = self.learner.task.margins(self.learner.model, f)
         return found
 
@@ -438,17 +440,25 @@ class Pipeline(Saved):
         return self.learner.__sklearn_tags__()
 
 
+def behind(maps: list[Any], learner: Learner) -> Pipeline:
+    """Return a learner behind the maps of a file, as pools have them."""
+    return Pipeline([*(map_of(own) for own in maps), learner])
+
+
 def normalized(learner: Learner) -> Pipeline:
-    """Return a learner behind Normalize(), as pools have them."""
+    """Return a learner behind Normalize(), as files write it."""
     return Pipeline([Normalize(), learner])
 
 
 @encode_own.register(Pipeline)
 def member(model: Pipeline, what: str) -> Any:
-    """Return a pipeline as a value: a learner of a pool."""
-    if [type(s) for s in model.steps[:-1]] != [Normalize]:
-        raise TypeError(f"{what} cannot be saved: expected a learner, or a pipeline of Normalize() and a learner, got {model!r}")
-    return as_value(model.learner, what, unit=True)
+    """Return a pipeline as a value: a learner of a pool, behind maps."""
+    maps = model.steps[:-1]
+    if not all(isinstance(step, Map) for step in maps):
+        raise TypeError(f"{what} cannot be saved: expected a learner, or a pipeline of maps and a learner, got {model!r}")
+    if [type(step) for step in maps] == [Normalize] and maps[0].norm == "l2":
+        return as_value(model.learner, what, unit=True)
+    return {"maps": [map_meta(step) for step in maps], "behind": as_value(model.learner, what)}
 
 
 def numbered(steps: Any) -> list[tuple[Any, int]]:

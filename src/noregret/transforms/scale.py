@@ -26,6 +26,7 @@ class Touched(NamedTuple):
     features: np.ndarray | None  # None: all
     stats: np.ndarray
     width: int | None
+    rows: np.ndarray
 
 
 @strict
@@ -67,6 +68,44 @@ def scale_sparse(indices, data, out, stats, measured, learn, center, floor):
 
 
 @strict
+def scale_if_common(stats, j, x, rows, learn, floor):
+    """Count a value of feature j and return it standardised: centred if at least half of the rows store it, and values differ."""
+    centred = scale_entry(stats, j, x, learn, 1, floor)
+    if 2.0 * stats[COUNT, j] >= rows[0] and stats[SQUARES, j] > floor * floor * stats[COUNT, j]:
+        return centred
+    return scale_entry(stats, j, x, 0, 0, floor)
+
+
+@strict
+def scale_common_sparse(indptr, indices, data, out, stats, rows, learn, floor):
+    """Standardise the stored entries of sparse rows so; return the place of the first that is not finite, or -1."""
+    for i in range(indptr.shape[0] - 1):
+        if learn:
+            rows[0] += 1.0
+        for k in range(indptr[i], indptr[i + 1]):
+            j = np.int64(indices[k])
+            x = np.float64(data[k])
+            out[k] = scale_if_common(stats, j, x, rows, learn, floor) if j < stats.shape[1] and x != 0.0 else x
+            if not np.isfinite(out[k]):
+                return k
+    return -1
+
+
+@strict
+def scale_common_dense(X, out, stats, rows, learn, floor):
+    """Standardise dense rows so, in which zeros are what is not stored."""
+    for i in range(X.shape[0]):
+        if learn:
+            rows[0] += 1.0
+        for j in range(X.shape[1]):
+            x = np.float64(X[i, j])
+            out[i, j] = scale_if_common(stats, j, x, rows, learn, floor) if x != 0.0 else x
+            if not np.isfinite(out[i, j]):
+                return i * X.shape[1] + j
+    return -1
+
+
+@strict
 def scale_dense(X, out, stats, learn, center, floor):
     """Standardise dense rows; return the place of the first entry that is not finite, or -1."""
     for i in range(X.shape[0]):
@@ -99,8 +138,10 @@ class Scale(Map):
 
     After a Table only numbers and crosses with numbers are touched, and centred: categories and words keep their counts. Dense rows
     are centred. Other sparse rows are not, so that zeros stay zeros: a feature is divided by the root mean square of its stored
-    entries so far. `center` decides otherwise. A feature that hardly differs from its mean, or uncentred from 0 (by at most
-    `floor`), becomes 0 when centred and stays itself when not.
+    entries so far. `center` decides otherwise; "common" centres the features that at least half of the rows store, unless all
+    their values are equal, and leaves zeros alone in dense rows too: for numbers that no Table tells from categories and words. A
+    feature that hardly differs from its mean, or uncentred from 0 (by at most `floor`), becomes 0 when centred and stays itself
+    when not.
 
     Centred, x becomes (x - mean_t) / sd_t: the mean and standard deviation of the t values so far, x among them (Welford 1962), the
     sum of squares divided by t. When predicting nothing is counted.
@@ -111,14 +152,15 @@ class Scale(Map):
     (3,)
     """
 
-    def __init__(self, center: bool | None = None, floor: float = 1e-12) -> None:
-        if center not in (None, True, False):
-            raise ValueError(f"center must be True, False or None, got {center!r}")
+    def __init__(self, center: bool | str | None = None, floor: float = 1e-12) -> None:
+        if center not in (None, True, False, "common"):
+            raise ValueError(f"center must be True, False, 'common' or None, got {center!r}")
         if not isinstance(floor, (int, float, np.number)) or not floor >= 0.0:
             raise ValueError(f"floor must be a number of at least 0, got {floor!r}")
         self.center, self.floor = center, floor
         self._stats = np.zeros((3, 0))
         self._width: int | None = None  # of dense rows
+        self._rows = np.zeros(1)  # how many came, for "common"
 
     def rows(self, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:
         """Standardise rows; `measured` says which entries of sparse ones to touch, None for all."""
@@ -128,8 +170,13 @@ class Scale(Map):
         data = rows.arrays[-1]
         out = np.empty(data.shape)
         stats = self._room(rows, learn)
-        settings = (int(learn), int(center), float(self.floor))
-        if rows.layout == "dense":
+        common = center == "common" and measured is None
+        settings = (int(learn), int(bool(center)), float(self.floor))
+        seen = self._rows.copy()
+        if common:
+            way = scale_common_dense if rows.layout == "dense" else scale_common_sparse
+            bad = compiled(way)(*rows.arrays, out, stats, seen, int(learn), float(self.floor))
+        elif rows.layout == "dense":
             bad = compiled(scale_dense)(data, out, stats, *settings)
         else:
             some = np.empty(0, bool) if measured is None else measured
@@ -140,7 +187,7 @@ class Scale(Map):
                 f"standardising {data.ravel()[bad]:g} in row {row} overflows; expected values below 1e150 in size. Rescale them."
             )
         if learn:
-            self._stats = stats
+            self._stats, self._rows = stats, seen
             self._width = rows.width if rows.layout == "dense" else self._width
         return rows._replace(arrays=(*rows.arrays[:-1], out))
 
@@ -162,10 +209,10 @@ class Scale(Map):
         """Return the statistics these rows would change."""
         have = self._stats.shape[1]
         if rows.layout == "dense" or len(rows.arrays[1]) > have:
-            return Touched(None, self._stats.copy(), self._width)
+            return Touched(None, self._stats.copy(), self._width, self._rows)
         features = rows.arrays[1] if rows.n == 1 else np.unique(rows.arrays[1])
         features = features[features < have]
-        return Touched(features, self._stats[:, features], self._width)
+        return Touched(features, self._stats[:, features], self._width, self._rows)
 
     def back(self, mark: Touched) -> None:
         """Restore them."""
@@ -173,7 +220,7 @@ class Scale(Map):
             self._stats = mark.stats
         else:
             self._stats[:, mark.features] = mark.stats
-        self._width = mark.width
+        self._width, self._rows = mark.width, mark.rows
 
     def merge(self, other: Scale, numbers: np.ndarray | None = None) -> None:
         """Take in the statistics of another (Chan, Golub, LeVeque 1979); `numbers` say where its features are here."""
@@ -185,6 +232,7 @@ class Scale(Map):
         mean = np.where(a[COUNT] == 0.0, b[MEAN], a[MEAN] + apart * share)
         self._stats = np.array([n, mean, a[SQUARES] + b[SQUARES] + apart * apart * a[COUNT] * share])
         self._width = other._width if self._width is None else self._width
+        self._rows = self._rows + other._rows
 
     def less(self, other: Scale, times: int, numbers: np.ndarray | None = None) -> None:
         """Subtract, `times` times, the statistics that all merged maps began with."""
@@ -195,6 +243,7 @@ class Scale(Map):
         shift = -times * b[COUNT] * apart / left
         squares = a[SQUARES] - times * (b[SQUARES] + b[COUNT] * apart * apart) - left * shift * shift
         self._stats = np.where(n > 0.0, [n, a[MEAN] + shift, np.maximum(squares, 0.0)], 0.0)
+        self._rows = self._rows - times * other._rows
 
     def _beside(self, other: Scale, numbers: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Return both statistics, feature by feature."""
@@ -211,7 +260,8 @@ class Scale(Map):
         """Return what was learned, as arrays: the features met, and their statistics. Spare room is left out."""
         met = np.flatnonzero(self._stats[COUNT])
         sizes = np.array([int(met.max(initial=-1)) + 1, -1 if self._width is None else self._width])
-        return {"features": met, "stats": self._stats[:, met], "sizes": sizes}
+        counted = {"rows": self._rows} if self.center == "common" else {}
+        return {"features": met, "stats": self._stats[:, met], "sizes": sizes, **counted}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore what was learned."""
@@ -221,8 +271,11 @@ class Scale(Map):
             raise ValueError(
                 "expected features with their counts, means and sums of squares, found arrays that do not fit together"
             )
+        if self.center == "common" and not (state["rows"].shape == (1,) and state["rows"][0] >= 0.0):
+            raise ValueError(f"expected how many rows were seen, found {state['rows']}")
         self._stats = np.zeros((3, int(met.max(initial=-1)) + 1))
         self._stats[:, met] = stats
+        self._rows = np.array(state.get("rows", np.zeros(1)))
         self._width = None if width < 0 else width
 
 

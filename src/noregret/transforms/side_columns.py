@@ -8,6 +8,7 @@ import numpy as np
 
 from ..inputs.checking import Side
 from ..inputs.labels import Coded, coded_labels
+from ..text import brief
 from .table import Table
 from .table_cells import WRITTEN, fields_of, unknown
 
@@ -23,7 +24,7 @@ def targets_and_sides(table: Table, record: Any, learn: bool) -> tuple[np.ndarra
     found: dict[str, Any] = {}
     for name, array in fields:
         if name in found and name == table.target:
-            raise TypeError(f"the target {name!r} holds texts in some rows and numbers in others; write all of them as texts")
+            raise TypeError(f"the target {brief(name)} holds texts in some rows and numbers in others; write all of them as texts")
         found.setdefault(name, array)
     asked = {role: getattr(table, role) for role in ("target", "weight", "time", "id", *NAMES) if getattr(table, role) is not None}
     for role, name in asked.items():
@@ -80,7 +81,7 @@ def refuse_missing(name: str, missing: np.ndarray, what: str) -> None:
     """Refuse rows without a value."""
     if missing.any():
         row = int(np.argmax(missing))
-        raise ValueError(f"column {name!r} has no value in row {row} of the batch; {what}. Drop the row, or fill it.")
+        raise ValueError(f"column {brief(name)} has no value in row {row} of the batch; {what}. Drop the row, or fill it.")
 
 
 def targets(name: str, array: Any, learn: bool, written: bool = False) -> np.ndarray | Coded | None:
@@ -111,7 +112,7 @@ def targets(name: str, array: Any, learn: bool, written: bool = False) -> np.nda
         return np.asarray(values, bool if pa.types.is_boolean(kind) else np.int64 if pa.types.is_integer(kind) else np.float64)
     if pa.types.is_null(kind):
         return np.empty(0) if learn else None
-    raise TypeError(f"the target {name!r} is of type {kind}; expected texts, numbers or truth values")
+    raise TypeError(f"the target {brief(name)} is of type {kind}; expected texts, numbers or truth values")
 
 
 def numbers(name: str, array: Any, what: str, learn: bool) -> np.ndarray:
@@ -119,9 +120,9 @@ def numbers(name: str, array: Any, what: str, learn: bool) -> np.ndarray:
     import pyarrow as pa
 
     try:
-        values = np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        values = np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise TypeError(f"column {name!r} is of type {array.type}; expected numbers, as {what}") from None
+        raise TypeError(f"column {brief(name)} is of type {array.type}; expected numbers, as {what}") from None
     refuse_missing(name, np.isnan(values), f"expected numbers, as {what}")
     if learn and what == "weights":
         from ..inputs.checking import sample_weights
@@ -140,7 +141,7 @@ def moments(name: str, array: Any) -> np.ndarray:
             array = array.cast(pa.timestamp("us"))
         except pa.ArrowInvalid as e:
             raise ValueError(
-                f"column {name!r} holds no times: expected numbers, or dates such as 2024-01-31T12:00:00 ({e})"
+                f"column {brief(name)} holds no times: expected numbers, or dates such as 2024-01-31T12:00:00 ({e})"
             ) from None
     if kinds.is_date(array.type):
         array = array.cast(pa.timestamp("us"))

@@ -69,6 +69,11 @@ class Map(Step):
         """Return what becomes of rows; of a table, `measured` says which entries are made of numbers."""
         raise NotImplementedError
 
+    def __setstate__(self, d: dict[str, Any]) -> None:
+        self.__dict__.update(
+            {k: np.array(v) if isinstance(v, np.ndarray) else v for k, v in d.items()}
+        )  # a memory map is read-only
+
     def mark(self, rows: Rows) -> Any:
         """Return what to go back to when these rows are refused."""
 

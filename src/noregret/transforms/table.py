@@ -10,6 +10,7 @@ import numpy as np
 
 from ..engine.compiling import compiled
 from ..inputs.checking import Rows
+from ..text import brief, shortened
 from . import names as stores
 from .dicts_of_numbers import Places, bags, placed
 from .encode import CATEGORY, DATE, NUMBER, TEXT, Job, run
@@ -103,9 +104,7 @@ class Table(Step):
             names,
         )
         self._roles = {name: role for role, key in enumerate(ROLES) for name in listed(getattr(self, key))}
-        self._crosses = [
-            tuple(part.strip() for part in c.split(",")) if isinstance(c, str) else tuple(c) for c in crosses_of(cross)
-        ]
+        self._crosses = [names_in(c) for c in crosses_of(cross)]
         self._reserved = {name for role in APART if (name := getattr(self, role)) is not None}
         self._leave = self._reserved | set(listed(ignore))
         self._check()
@@ -235,7 +234,7 @@ class Table(Step):
                 self._schema = found
         elif found != self._schema:
             gone, new = sorted(self._schema - found), sorted(found - self._schema)
-            what = f"missing: {', '.join(gone[:5])}" if gone else f"new: {', '.join(new[:5])}"
+            what = f"{'missing' if gone else 'new'}: {shortened(', '.join((gone or new)[:5]), 200)}"
             raise ValueError(
                 f"the columns are not those of the first batch; {what}. Give the same columns, or ignore those that vary."
             )
@@ -271,8 +270,8 @@ class Table(Step):
         for row, is_text, c in joining:
             if c.date is not None and roles.setdefault(c.date, DATE) != DATE:
                 raise TypeError(
-                    f"feature {c.date!r} is a date in row {row}, and was {ROLES[roles[c.date]]} before. Give one kind of cell, or leave "
-                    "it out (ignore)."
+                    f"feature {c.date!r} is a date in row {row}, and was {ROLES[roles[c.date]]} before. Give one kind of cell, or "
+                    "leave it out (ignore)."
                 )
             wordy = is_text and not c.category and len(c.text(row).split()) > WORDY
             roles[c.name] = self._roles.get(c.name, TEXT if wordy else CATEGORY if is_text else NUMBER)
@@ -428,6 +427,11 @@ def crosses_of(cross: Any) -> Iterable[Any]:
     return [cross] if isinstance(cross, str) else list(cross)
 
 
+def names_in(c: Any) -> tuple[str, ...]:
+    """Return the names of a cross: they may be given as text, with commas between them."""
+    return tuple(part.strip() for part in c.split(",")) if isinstance(c, str) else tuple(c)
+
+
 def plain(v: Any) -> Any:
     """Return a setting as a JSON value."""
     if isinstance(v, np.generic):
@@ -445,6 +449,6 @@ def refuse_long(column: Column) -> None:
     if sizes.max() > LONG:
         row = int(np.argmax(sizes > LONG))
         raise ValueError(
-            f"column {column.name!r} began with short texts, so it is read as categories, but row {row} of the batch holds "
+            f"column {brief(column.name)} began with short texts, so it is read as categories, but row {row} of the batch holds "
             f"{int(sizes[row])} bytes: {column.text(row)[:40]!r}... Declare it: text, categorical or ignore."
         )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..text import brief, shortened
 from .dates import NONE, arrow_moments, is_date, moment, parts_of
 
 OPEN = b"noregret.open"  # in the metadata of a schema: other batches may have other columns, as lines of JSON do
@@ -180,14 +181,14 @@ def column_of(name: str, array: Any, numeric: bool, named: bool) -> Column:
         return Column(name, numbers_in(name, array), None) if numeric else Column(name, None, arrow_texts(array), category)
     if not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind)):
         raise TypeError(
-            f"column {name!r} is of type {kind}; expected numbers, texts, truth values or dates. Leave it out (ignore), or make a "
-            "number or text of it first."
+            f"column {brief(name)} is of type {shortened(str(kind), 80)}; expected numbers, texts, truth values or dates. Leave "
+            "it out (ignore), or make a number or text of it first."
         )
     if named or (category and not numeric):
         coded = array.dictionary_encode()
         words = pa.array([None if v is None or v != v else category_text(v) for v in coded.dictionary.to_pylist()], pa.string())
         return Column(name, None, arrow_texts(words.take(coded.indices)), category)
-    values = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    values = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)  # a whole number beyond 2^53 is rounded
     refuse_infinite(name, values)
     return Column(name, values, None)
 
@@ -197,7 +198,7 @@ def refuse_infinite(name: str, values: np.ndarray) -> None:
     if np.isinf(values).any():
         row = int(np.argmax(np.isinf(values)))
         raise ValueError(
-            f"column {name!r} holds {values[row]} in row {row} of the batch; expected finite numbers. Drop the row first."
+            f"column {brief(name)} holds {values[row]} in row {row} of the batch; expected finite numbers. Drop the row first."
         )
 
 
@@ -221,7 +222,7 @@ def number_in(name: str, v: str | None, row: int) -> float:
         return math.nan if v is None or not v.strip() else float(v)
     except ValueError:
         raise ValueError(
-            f"column {name!r} was declared numeric but holds {v!r} in row {row} of the batch; expected a number. "
+            f"column {brief(name)} was declared numeric but holds {brief(v)} in row {row} of the batch; expected a number. "
             "Declare it categorical, or mend the row."
         ) from None
 
@@ -294,15 +295,15 @@ def number(name: str, v: Any, row: int) -> Any:
     """Return a number as it is, or an error that names the cell."""
     if not isinstance(v, (Real, np.number, np.bool_)):
         raise TypeError(
-            f"feature {name!r} has the value {v!r} in row {row}; expected a number, a text, a truth value or None. Leave it out "
-            "(ignore), or make a number or text of it first."
+            f"feature {brief(name)} has the value {brief(v)} in row {row}; expected a number, a text, a truth "
+            "value or None. Leave it out (ignore), or make a number or text of it first."
         )
     try:
         infinite = math.isinf(float(v))
     except OverflowError:
         infinite = True
     if infinite:
-        raise ValueError(f"feature {name!r} is {str(v)[:30]} in row {row}; expected finite numbers. Drop the row first.")
+        raise ValueError(f"feature {brief(name)} is {str(v)[:30]} in row {row}; expected finite numbers. Drop the row first.")
     return v
 
 
@@ -310,9 +311,10 @@ def unknown(names: Sequence[str], known: Sequence[str]) -> str:
     """Return an error's words for columns that are not there, with what may have been meant."""
     same = [n for n in known if n.casefold() == names[0].casefold()]
     near = same or difflib.get_close_matches(names[0], known, 1)
-    return f"no column {names[0]!r}{f'; did you mean {near[0]!r}?' if near else ''} (columns: {listing(known)})"
+    hint = f"; did you mean {brief(near[0])}?" if near else ""
+    return f"no column {brief(names[0])}{hint} (columns: {listing(known)})"
 
 
 def listing(names: Sequence[str]) -> str:
     """Return names of columns for an error, the first of many."""
-    return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    return shortened(", ".join(names[:20]) + (", ..." if len(names) > 20 else ""), 300)

@@ -17,11 +17,13 @@ from ...learners.learner import Learner, has_bias
 from ...parts.losses import CLASSIFICATION, REGRESSION
 from ...parts.projections import L1Ball, L2Ball
 from ..kinds import kind_of
+from .ordinary_least_squares import least_squares
 from .row_sample import KEPT, Passes, Sample, sampled
 from .smoothed_losses import REAL
 from .solver import Best, Problem, Watch, best_of_many, losses
 
 SCORE = 20.0  # scores (over the size of y) that the default ball reaches on a typical row
+ROOM = (1.000001, 1.1)  # times the length of the least-squares solution: of all rows, or of those kept, which is near
 
 
 class Want(NamedTuple):
@@ -44,6 +46,7 @@ class Hindsight(NamedTuple):
     comparisons: list[Comparison]
     weighted: bool  # whether some example has a weight other than 1: the theorems are for none
     passes: int  # over the stream, all in all
+    zero: tuple[float, ...] = (0.0, 0.0)  # what weights of 0 lose, and the sum of the squares of that
 
 
 def loss_of(learner: Learner) -> tuple[str, float]:
@@ -103,9 +106,11 @@ def hindsight(
     sample = sampled(passes, kept) if sample is None else sample
     more += 0 if sample.complete else 1  # the last pass, for the curves
     wanted = list(dict.fromkeys(wanted))
-    problems = {w: _problem(w, sample, classes, tolerance) for w in wanted}
+    solutions = {bias: least_squares(sample, bias) for bias in {w.bias for w in wanted if w.loss in REAL}}
+    problems = {w: _problem(w, sample, solutions.get(w.bias), classes, tolerance) for w in wanted}
     distinct = list(dict.fromkeys(problems.values()))
-    given = {problems[w]: u for w, u in (starts or {}).items()}
+    given = {p: solutions.get(p.bias) for p in distinct if p.loss in REAL}
+    given |= {problems[w]: u for w, u in (starts or {}).items()}
     found = best_of_many(
         passes, distinct, sample=sample, starts=[given.get(p) for p in distinct], max_passes=max_passes, watch=watch
     )
@@ -115,12 +120,18 @@ def hindsight(
     return {w: h._replace(passes=h.best.passes + more) for w, h in curves.items()}
 
 
-def _problem(w: Want, sample: Sample, classes: int, tolerance: float) -> Problem:
-    if w.radius is None:
-        y = sample.size_of_targets() if w.loss in REAL else 1.0
-        w = w._replace(radius=default_radius(sample.typical(w.bias, w.norm), y))
-    assert w.radius is not None
-    return Problem(w.loss, w.radius, w.epsilon, classes if classes > 2 else 1, w.bias, tolerance, w.norm)
+def _problem(w: Want, sample: Sample, solution: np.ndarray | None, classes: int, tolerance: float) -> Problem:
+    radius = w.radius if w.radius is not None else _radius(w, sample, solution)
+    return Problem(w.loss, radius, w.epsilon, classes if classes > 2 else 1, w.bias, tolerance, w.norm)
+
+
+def _radius(w: Want, sample: Sample, solution: np.ndarray | None) -> float:
+    """Return the default radius; for real targets the ball also holds the least-squares solution, where that is known."""
+    typical = sample.typical(w.bias, w.norm)
+    if w.loss not in REAL:
+        return default_radius(typical)
+    length = 0.0 if solution is None else float(np.linalg.norm(solution[0], 1 if w.norm == "l1" else 2))
+    return max(default_radius(typical, sample.size_of_targets()), ROOM[0 if sample.complete else 1] * length)
 
 
 def _curves(passes: Passes, solved: Mapping[Want, tuple[Problem, Best]], points: Sequence[int]) -> dict[Want, Hindsight]:
@@ -130,6 +141,7 @@ def _curves(passes: Passes, solved: Mapping[Want, tuple[Problem, Best]], points:
     running = {w: Running(b.u, epsilon=w.epsilon, p=w.p, bias=w.bias) for w, (_, b) in solved.items()}
     found = {w: Hindsight(b, [], [], [], False, 0) for w, (_, b) in solved.items()}
     totals = dict.fromkeys(solved, 0.0)
+    zeros = {w: np.zeros(2) for w in solved}
     done, due = 0, list(reversed(points))
     for rows, y, c in passes():
         if c is not None and not c.all():
@@ -144,6 +156,8 @@ def _curves(passes: Passes, solved: Mapping[Want, tuple[Problem, Best]], points:
                 running[w].add(part, t, v)
                 each = losses(problem, scores(part, best.u, w.bias), t)
                 totals[w] += float(each.sum() if v is None else each @ v)
+                still = losses(problem, np.zeros((part.n, len(best.u))), t)
+                zeros[w] += np.array([still, still**2]) @ (np.ones(part.n) if v is None else v)
             if done == due[-1]:
                 due.pop()
                 for w, h in found.items():
@@ -152,7 +166,7 @@ def _curves(passes: Passes, solved: Mapping[Want, tuple[Problem, Best]], points:
                     h.comparisons.append(running[w].figures())
     if due:
         raise ValueError(f"the stream ended after {done} examples, before the point at {due[-1]}: has it changed since?")
-    return {w: h._replace(weighted=running[w].weighted) for w, h in found.items()}
+    return {w: h._replace(weighted=running[w].weighted, zero=tuple(zeros[w].tolist())) for w, h in found.items()}
 
 
 # ---- the report ----------------------------------------------------------------------------------------------------------
@@ -221,6 +235,7 @@ def regret_of(
         "bound_name": learner.bound.name if bounds[-1] is not None else None,
         "bound_measures": measures if bounds[-1] is not None else None,
         "bound_why": why,
+        "vacuous": None if bounds[-1] is None else bounds[-1] >= trivial(measures, hindsight),
         "measured": measured[-1] if measured is not None else None,
         "curve": {
             "examples": list(hindsight.points),
@@ -234,6 +249,13 @@ def regret_of(
     }
 
 
+def trivial(measures: str, hindsight: Hindsight) -> float:
+    """Return what needs no theorem: a mistake in every round, or what weights lose that stay 0."""
+    lost, squares = hindsight.zero
+    known = {"regret": lost - hindsight.cumulative[-1], "squared_hinge": squares, "squared_tube": squares}
+    return known.get(measures, float(hindsight.points[-1]))
+
+
 def regret_of_pool(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the regret of a pool against the best of its learners, in the same keys; each point has a "standing"."""
     points = [p for p in points if p["standing"] is not None]  # nothing is learned before the first of late labels
@@ -242,7 +264,7 @@ def regret_of_pool(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[st
     bound = _finite(bounds[-1])
     winner = min(learner.report()["learners"], key=lambda member: member["loss"])
     return {
-        "loss": "log" if learner.loss == "log" else "zero_one",
+        "loss": learner.loss if learner.loss in ("log", "square") else "zero_one",
         "against": f"the best learner of the pool, {winner['learner']},",
         "cumulative": paid[-1],
         "comparator": best[-1],
@@ -251,6 +273,7 @@ def regret_of_pool(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[st
         "bound": bound,
         "bound_name": learner.bound_name_ if bound is not None else None,
         "bound_measures": "regret" if bound is not None else None,
+        "vacuous": None if bound is None else bound >= examples[-1] - best[-1],
         "bound_why": None if bound is not None else "it is for sample weights of at most 1, and for the log loss at eta = 1",
         "curve": {
             "examples": examples,

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 class NoveltyFigures:
     """What a learner of the normal costs: its loss `outside`, max(0, -f), and how often it answers that a row is an outlier.
 
-    Labels are 1 for a normal row and -1 or 0 for an outlier; all rows have one, or none has. `loss` is what the learner calls its
-    own.
+    Labels are 1 for a normal row and -1 or 0 for an outlier; all rows have one, or none has. Whatever loss a learner minimises, its
+    rows are measured in this one.
     """
 
     LOSSES: tuple[str, ...] = ()  # curves have one to follow
+    loss = drawn = "outside"
 
-    def __init__(self, window: int | None = None, fading: float | None = None, loss: str = "outside") -> None:
-        self.loss = self.drawn = loss
+    def __init__(self, window: int | None = None, fading: float | None = None) -> None:
         self.answers = ClassFigures()
         self.examples, self.weight = 0, 0.0
         self.outside = self.outliers = 0.0

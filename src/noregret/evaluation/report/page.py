@@ -9,14 +9,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 from ...engine.processor import described
-from ...text import amount, percent, plural, size
+from ...text import amount, even, percent, plural, size
 from ...version import __version__
 from . import palette, summary
 from .summary import Learner, words
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LARGEST_MATRIX = 40  # classes; a larger confusion matrix becomes the list of its commonest mistakes
 DIGITS = 7  # of the numbers behind the charts
+SHOWN = 8  # curves that are drawn at first
 
 
 def page(report: Report) -> str:
@@ -38,7 +39,7 @@ def page(report: Report) -> str:
         header(report, chosen),
         results(report, rows),
         sweep(rows),
-        regret(rows, chosen),
+        regret(report, rows, chosen),
         pools(rows),
         tasks(rows),
         features(rows, chosen),
@@ -51,7 +52,7 @@ def page(report: Report) -> str:
     return Template(asset("page.html")).substitute(
         title=escape(title(report)),
         hashes=" ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in (library, script)),
-        style=palette.css() + asset("uplot/uPlot.min.css") + asset("page.css"),
+        style=palette.css(len(rows) + len(summary.baselines(report))) + asset("uplot/uPlot.min.css") + asset("page.css"),
         body="\n".join(s for s in sections if s),
         data=embedded(payload(report, rows)),
         library=library,
@@ -65,10 +66,11 @@ def notebook(report: Report) -> str:
     found = summary.columns(rows)
     head = "".join(f"<th>{escape(c.head)}</th>" for c in found)
     body = "".join(
-        f"<tr><td>{escape(row['label'])}</td>{''.join(f'<td>{escape(c.shown(row))}</td>' for c in found)}</tr>" for row in rows
+        f"<tr><td>{escape(row['label'])}</td>{''.join(f'<td>{escape(c.shown(row))}</td>' for c in found)}</tr>"
+        for row in [*rows, *summary.bracketed(report)]
     )
     table = f"<table><thead><tr><th>learner</th>{head}</tr></thead><tbody>{body}</tbody></table>"
-    note = "".join(f"<p>{escape(line)}</p>" for line in summary.verdict(report, rows))
+    note = "".join(f"<p>{escape(line)}</p>" for line in [*summary.verdict(report, rows), *summary.warning_words(report)])
     return f"<div><p>{escape(summary.source(report.data))}</p>{table}{note}</div>"
 
 
@@ -96,7 +98,8 @@ def payload(report: Report, rows: Sequence[Learner]) -> dict[str, Any]:
         for row in rows
     ]
     true_drifts = report.data.get("true_drifts") or []
-    found = {"winner": report.winner, "colors": len(palette.LIGHT), "data": {"true_drifts": true_drifts}, "learners": learners}
+    found = {"winner": report.winner, "shown": SHOWN, "data": {"true_drifts": true_drifts}, "learners": learners}
+    found["baselines"] = [{"label": row["label"], "curve": row["curve"]} for row in summary.baselines(report)]
     return rounded({**found, "measures": [m._asdict() for m in summary.measures(rows)], "sweep": sweep_view(rows)})
 
 
@@ -132,15 +135,21 @@ def header(report: Report, chosen: Learner) -> str:
     note = f'<p class="verdict">{best}<strong>{escape(chosen["label"])}</strong>, {escape(verdict)}.</p>' if verdict else ""
     count = "" if report.form.alone else f" {plural(len(report.learners), 'learner')}, each predicting before it learns."
     data = f'<p class="quiet">{escape(summary.source(report.data))}.{count}</p>'
-    return f"<header><h1>{escape(title(report))}</h1>\n{data}\n{note}</header>"
+    warned = "".join(f'<p class="warning">{escape(line)}</p>' for line in summary.warning_words(report))
+    return f"<header><h1>{escape(title(report))}</h1>\n{data}\n{note}{warned}</header>"
 
 
-def figures(head: Sequence[str], rows: Iterable[tuple[str, Sequence[tuple[Any, str]]]], winner: str | None = None) -> str:
-    """Return a table that sorts by a click: a row is a label and, for each column, its value and how it is shown."""
+def figures(
+    head: Sequence[str], rows: Iterable[tuple[str, Sequence[tuple[Any, str]]]], marks: Mapping[str, str] | None = None
+) -> str:
+    """Return a table that sorts by a click: a row is a label and, for each column, its value and how it is shown.
+
+    `marks` are classes of rows by their labels.
+    """
     body = []
     for label, cells in rows:
         shown = "".join(f'<td data-value="{escape("" if v is None else str(v))}">{escape(text)}</td>' for v, text in cells)
-        mark = ' class="winner"' if label == winner else ""
+        mark = f' class="{marks[label]}"' if marks and label in marks else ""
         body.append(f'<tr{mark}><td data-value="{escape(label)}" title="{escape(label)}">{escape(label)}</td>{shown}</tr>')
     top = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in head)
     table = f'<table class="figures sortable"><thead><tr>{top}</tr></thead><tbody>{"".join(body)}</tbody></table>'
@@ -149,21 +158,24 @@ def figures(head: Sequence[str], rows: Iterable[tuple[str, Sequence[tuple[Any, s
 
 def results(report: Report, rows: Sequence[Learner]) -> str:
     """Return the table of results, and every loss and metric behind a fold."""
-    found = summary.columns(rows)
+    found, trivial = summary.columns(rows), summary.baselines(report)
     main = figures(
         ["learner", *(c.head for c in found)],
-        [(row["label"], [(c.value(row), c.shown(row)) for c in found]) for row in rows],
-        report.winner,
+        [(row["label"], [(c.value(row), c.shown(row)) for c in found]) for row in [*rows, *trivial]],
+        {row["label"]: "baseline" for row in trivial} | ({} if report.winner is None else {report.winner: "winner"}),
     )
     names = [("losses", name) for name in dict.fromkeys(name for row in rows for name in row["losses"])]
     names += [("metrics", name) for name in dict.fromkeys(name for row in rows for name in row["metrics"])]
     heads = [f"{words(name)} loss" if group == "losses" else words(name) for group, name in names]
-    lines = [(row["label"], [(v := row[group].get(name), amount(v)) for group, name in names]) for row in rows]
+    forms = {(group, name): even(row[group].get(name) for row in rows) for group, name in names}
+    lines = [(row["label"], [(v := row[group].get(name), forms[group, name](v)) for group, name in names]) for row in rows]
     opened = " open" if len(rows) == 1 else ""
     every = (
         f"<details{opened}><summary>Every loss and metric</summary>{figures(['learner', *heads], lines)}</details>" if names else ""
     )
-    hint = '<p class="quiet small">A click on a heading sorts.</p>' if len(rows) > 1 else ""
+    hints = ["A click on a heading sorts."] if len(rows) > 1 else []
+    hints += ["Rows in italics are baselines: answers from the labels alone."] if trivial else []
+    hint = f'<p class="quiet small">{" ".join(hints)}</p>' if hints else ""
     return section("results", "Results", main, hint, every)
 
 
@@ -178,26 +190,27 @@ def switch(name: str, label: str) -> str:
     return f'<span class="switch" id="{name}" role="group" aria-label="{label}"></span>'
 
 
-def chart(name: str, heading: str = "", note: str = "") -> str:
+def chart(name: str, heading: str = "", note: str = "", kind: str = "chart") -> str:
     """Return the place of a chart."""
     top = f"<h3>{escape(heading)}</h3>" if heading else ""
     below = f'<p class="quiet small">{escape(note)}</p>' if note else ""
-    return f'<div class="chart">{top}{below}<div id="{name}"></div></div>'
+    return f'<div class="{kind}">{top}{below}<div id="{name}"></div></div>'
 
 
-def regret(rows: Sequence[Learner], chosen: Learner) -> str:
+def regret(report: Report, rows: Sequence[Learner], chosen: Learner) -> str:
     """Return the regret: words and facts for each learner, and the places of the charts."""
     having = [row for row in rows if row["regret"] and row["regret"].get("curve")]
     if not having:
         return ""
     first = chosen if chosen in having else having[0]
-    stories, facts = [], []
+    stories, facts = [f'<p class="story">{escape(line)}</p>' for line in summary.large_regret_words(report, chosen)], []
     for i, row in enumerate(rows):
         if row in having:
             hide = "" if row is first else " hidden"
             stories.append(f'<p class="story" data-regret="{i}"{hide}>{escape(summary.regret_words(row))}</p>')
             facts.append(f'<dl data-regret="{i}"{hide}>{regret_facts(row["regret"])}</dl>')
     own = ", each in its own loss" if len({row["regret"]["loss"] for row in having}) > 1 else ""
+    few = f" {SHOWN} are drawn at first; a click on a name shows another." if len(having) > SHOWN else ""
     measured = any((row["regret"].get("bound_measures") or "regret") != "regret" for row in having)
     charts = [
         chart("regret-loss", "Loss so far", "The shaded gap is the regret."),
@@ -205,7 +218,7 @@ def regret(rows: Sequence[Learner], chosen: Learner) -> str:
         chart("regret-measured", "What the theorem bounds", "Measured on this stream, and never to exceed the bound.")
         if measured
         else "",
-        chart("regret-all", "Every learner", f"Regret an example{own}; on log axes only what is above 0.")
+        chart("regret-all", "Every learner", f"Regret an example{own}; on log axes only what is above 0.{few}", "chart wide")
         if len(having) > 1
         else "",
     ]
@@ -235,6 +248,7 @@ def regret_facts(found: dict[str, Any]) -> str:
     bound = found.get("bound")
     stopped = ", stopped before the tolerance was reached" if found.get("converged") is False else ""
     share = f", of which {percent(value / bound)} % was used" if bound and value is not None and value >= 0 else ""
+    share += f"; vacuous, as {summary.vacuous_words(found)}" if found.get("vacuous") else ""
     terms = [
         ("Compared with", fixed),
         ("Its loss", f"{certified} ({words(found['loss'])}, summed over the stream)"),
@@ -298,7 +312,15 @@ def curves(report: Report, rows: Sequence[Learner]) -> str:
     drifts = [escape(line) for line in summary.drift_words(report, rows)]
     marks = "Broad vertical lines: true drift. Dotted lines with a tip, in a learner's colour: drift detected."
     note = f'<p class="quiet small">{marks}<br>{"<br>".join(drifts)}</p>' if drifts else ""
-    hint = '<p class="quiet small">A click on a name hides or shows its curve; drag to zoom, double click to return.</p>'
+    many = (
+        f" The curves of {SHOWN} of {len(rows)} learners are drawn at first; the names of the others are faint."
+        if len(rows) > SHOWN
+        else ""
+    )
+    far = " Curves that end far above the others may leave the picture." if len(rows) > 2 else ""
+    hint = (
+        f'<p class="quiet small">A click on a name hides or shows its curve; drag to zoom, double click to return.{many}{far}</p>'
+    )
     return section("curves", "Learning curves", f'<div class="controls">{controls}</div>', chart("curve-chart"), hint, note)
 
 
@@ -382,6 +404,15 @@ def remarks(report: Report) -> str:
     notes = section("notes", "Notes", f"<ul>{lines}</ul>" if lines else "")
     command = report.data.get("command")
     again = section("again", "Run it again", f"<pre>{escape(str(command))}</pre>") if command else ""
-    level = report.data.get("level")
-    by = f"noregret {__version__}" + (f", {described(level)}" if level else "")
-    return "\n".join([notes, again, f'<p class="quiet small">Made by {escape(by)}.</p>'])
+    return "\n".join([notes, again, f'<p class="quiet small">Made by {escape(made_by(report))}.</p>'])
+
+
+def made_by(report: Report) -> str:
+    """Return by what, when and with which seeds the report was made."""
+    data = report.data
+    seeds = dict.fromkeys(
+        str(v) for v in (data.get("seed"), *(row["params"].get("seed") for row in report.learners)) if v is not None
+    )
+    parts = [f"noregret {data.get('version') or __version__}", described(data["level"]) if data.get("level") else ""]
+    parts += [data.get("date") or "", f"seed {', '.join(seeds)}" if seeds else ""]
+    return ", ".join(part for part in parts if part)

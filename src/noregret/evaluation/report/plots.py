@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...text import amount
 from . import summary
-from .palette import DASHES, LIGHT, LIGHT_PAPER
+from .palette import DASHES, LIGHT_PAPER, lines
 from .summary import Learner, words
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def curves(measure: summary.Measure) -> Callable[..., None]:
             line(axes, row["curve"]["examples"], values, i, row["label"], bold=row["label"] == report.winner)
             drawn.append(values)
             for at in row["drifts"]:
-                axes.axvline(at, color=LIGHT[i % len(LIGHT)], linewidth=1, linestyle=":", zorder=1)
-                axes.plot([at], [1.0], "v", color=LIGHT[i % len(LIGHT)], transform=axes.get_xaxis_transform(), clip_on=False)
+                axes.axvline(at, color=lines(i + 1)[i], linewidth=1, linestyle=":", zorder=1)
+                axes.plot([at], [1.0], "v", color=lines(i + 1)[i], transform=axes.get_xaxis_transform(), clip_on=False)
         keep_runaways_out(axes, drawn)
         axes.set_title(f"{measure.title.capitalize()} on {plain_text(report.data.get('name') or 'the stream')}", loc="left")
         legend(figure, axes)
@@ -112,7 +112,7 @@ def regret(figure: Any, report: Report, rows: Sequence[Learner], who: Learner) -
     left.set_ylabel(f"cumulative {words(found['loss'])} loss")
     line(left, c["examples"], c["cumulative"], 0, who["label"], bold=True)
     line(left, c["examples"], c["comparator"], 2, "best fixed model", dash=1, bold=True)
-    left.fill_between(c["examples"], numbers(c["cumulative"]), numbers(c["comparator"]), color=LIGHT[0], alpha=0.18, linewidth=0)
+    left.fill_between(c["examples"], numbers(c["cumulative"]), numbers(c["comparator"]), color=lines(1)[0], alpha=0.18, linewidth=0)
     thousands(left.xaxis)
     thousands(left.yaxis)
     each = [None if v is None else v / n for v, n in zip(c["regret"], c["examples"], strict=True)]
@@ -229,7 +229,7 @@ def line(
     axes.plot(
         x[: len(values)],
         values,
-        color=LIGHT[i % len(LIGHT)],
+        color=lines(i + 1)[i],
         linewidth=width,
         linestyle=style,
         marker=marker,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.processor import USUAL, described
-from ...text import amount, duration, encodable, meant, percent, plural, printable, shortened, size, table
+from ...text import amount, duration, encodable, even, meant, percent, plural, printable, shortened, size, table
 from ..kinds import all_columns, along, every
 
 if TYPE_CHECKING:
@@ -34,8 +34,17 @@ FIGURES = (
 )
 REST = ("holdout", "validation", "folds")  # errors, or losses, on rows that were not learned from
 COMMON = (*FIGURES, *REST, "loss", "regret", "bound", "label")  # that learners of every kind may have
+LARGE = 0.1  # share of what a learner lost that is a large regret
 RUNAWAY = 30.0  # a curve that ends this many times above the middle one does not set the scale
 SHOWN_MISTAKES = 8  # classes of the largest confusion matrix that is printed
+BLANK: Learner = {
+    "mistakes": None,
+    "error": None,
+    "losses": {},
+    "metrics": {},
+    "regret": None,
+    "curve": {},
+}  # what a baseline may lack
 
 
 class Column(NamedTuple):
@@ -93,11 +102,24 @@ def ordered(learners: Sequence[Learner], sort: str) -> list[Learner]:
         sort = "loss"
     sign = -1.0 if sort in (*every("scores"), "examples", "examples_per_second") else 1.0
 
-    def key(learner: Learner) -> float:
+    groups = regret_losses(learners) if sort == "regret" else []  # regrets in one loss stand together
+
+    def key(learner: Learner) -> tuple[int, float]:
         value = figure(learner, sort, loss)
-        return math.inf if value is None else sign * value
+        group = groups.index(learner["regret"]["loss"]) if groups and value is not None else 0
+        return (len(groups), math.inf) if value is None else (group, sign * value)
 
     return sorted(learners, key=key)
+
+
+def baselines(report: Report) -> list[Learner]:
+    """Return the answers from labels alone, as learners that have only the figures of answers."""
+    return [{**BLANK, **found} for found in report.data.get("baselines") or []]
+
+
+def bracketed(report: Report) -> list[Learner]:
+    """Return them under names in brackets, which tell them from learners in one table."""
+    return [{**found, "label": f"({found['label']})"} for found in baselines(report)]
 
 
 def columns(learners: Sequence[Learner]) -> list[Column]:
@@ -107,36 +129,65 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
     def value(name: str) -> Callable[[Learner], float | None]:
         return lambda learner: figure(learner, name, loss)
 
-    def count(name: str) -> Callable[[Learner], str]:
-        return lambda learner: amount(figure(learner, name, loss))
-
     shares = any(learner["error"] is not None for learner in learners)
     kept = len(learners) > 1 and any(learner["support_vectors"] is not None or learner.get("maps") for learner in learners)
 
     def rest(name: str, head: str) -> Column:
-        form = percent if shares else amount
+        form = percent if shares else even(map(value(name), learners))
         return Column(name, f"{head} {'%' if shares else 'loss'}", value(name), lambda learner: form(value(name)(learner)), 8)
 
     def plain(name: str, head: str, weight: int) -> Column:
-        return Column(name, head, value(name), count(name), weight)
+        form = even(map(value(name), learners))
+        return Column(name, head, value(name), lambda learner: form(value(name)(learner)), weight)
+
+    losses = even(map(value("loss"), learners))
 
     found = [
         plain("mistakes", "mistakes", 4),
         Column("error", "error %", value("error"), lambda learner: with_spread(learner, "error", percent), 9),
         *(rest(name, head) for name, head in zip(REST, ("hold-out", "validation", "folds"), strict=True)),
-        Column("loss", f"{loss} loss", value("loss"), lambda learner: with_spread(learner, "loss", amount, value("loss")), 7),
+        Column("loss", f"{loss} loss", value("loss"), lambda learner: with_spread(learner, "loss", losses, value("loss")), 7),
         Column("p_value", "p", p_value, lambda learner: amount(p_value(learner), 2), 8),
         *(plain(*shown) for shown in all_columns()),
         plain("queries", "labels asked", 8),
         plain("updates", "updates", 2),
         plain("nonzeros", "nonzeros", 8 if frontier(learners) else 1),
         plain("support_vectors", "vectors", 7),
-        *([Column("bytes", "size", value("bytes"), lambda learner: size(learner["bytes"]), 6)] if kept else []),
-        plain("regret", "regret", 8),
+        *(
+            [Column("bytes", "size", value("bytes"), lambda learner: size(learner["bytes"]) if "bytes" in learner else "-", 6)]
+            if kept
+            else []
+        ),
+        *regret_columns(learners),
         Column("bound", "bound", value("bound"), shown_bound, 3),
         plain("examples_per_second", "examples/s", 5),
     ]
     return [c for c in found if any(c.value(learner) is not None for learner in learners)]
+
+
+def regret_losses(learners: Sequence[Learner]) -> list[str]:
+    """Return the losses in which regrets are measured, that of most learners first: regrets in different ones do not compare."""
+    return [name for name, _ in Counter(row["regret"]["loss"] for row in learners if row["regret"]).most_common()]
+
+
+def regret_columns(learners: Sequence[Learner]) -> list[Column]:
+    """Return a column of regrets for each loss in which they are measured."""
+    names = regret_losses(learners)
+    return [
+        regret_column(learners, name, f"regret ({words(name)})" if len(names) > 1 else "regret", 8 - i)
+        for i, name in enumerate(names)
+    ]
+
+
+def regret_column(learners: Sequence[Learner], loss: str, head: str, weight: int) -> Column:
+    """Return the column of the regrets in one loss."""
+
+    def value(learner: Learner) -> float | None:
+        found = learner["regret"]
+        return found["value"] if found and found["loss"] == loss else None
+
+    form = even(map(value, learners))
+    return Column("regret", head, value, lambda learner: form(value(learner)), weight)
 
 
 def p_value(learner: Learner) -> float | None:
@@ -158,7 +209,8 @@ def shown_bound(learner: Learner) -> str:
     """Return a bound with what it is about, unless that is the regret."""
     found = learner["regret"] or {}
     about = found.get("bound_measures") or "regret"
-    return amount(found.get("bound")) + ("" if about == "regret" or found.get("bound") is None else f" {words(about)}")
+    vacuous = " (vacuous)" if found.get("vacuous") else ""
+    return amount(found.get("bound")) + ("" if about == "regret" or found.get("bound") is None else f" {words(about)}") + vacuous
 
 
 def words(name: str) -> str:
@@ -207,7 +259,7 @@ def regret_words(learner: Learner) -> str:
         f"{amount(upper)}{within}: regret {amount(found['value'])}, {amount(found['average'], 2)} an example"
     )
     if found["value"] is not None and found["value"] < 0.0 and not found.get("against"):
-        first += ", so the learner, which moves, did better than every fixed model"
+        first += f", so the learner, which moves, did better than every fixed model{ball(found)}"
     return f"{first}. {bound_words(found)}"
 
 
@@ -221,10 +273,18 @@ def bound_words(regret: dict[str, Any]) -> str:
             else "No theorem bounds it here."
         )
     about = regret.get("bound_measures") or "regret"
+    vacuous = f" This is vacuous: {vacuous_words(regret)}." if regret.get("vacuous") else ""
     if about == "regret":
-        return f"The theorem{name} allows a regret of {amount(regret['bound'])}."
+        return f"The theorem{name} allows a regret of {amount(regret['bound'])}.{vacuous}"
     measured = f"; {amount(regret['measured'])} measured" if regret.get("measured") is not None else ""
-    return f"The theorem{name} allows {amount(regret['bound'])} {words(about)}{measured}."
+    return f"The theorem{name} allows {amount(regret['bound'])} {words(about)}{measured}.{vacuous}"
+
+
+def vacuous_words(regret: dict[str, Any]) -> str:
+    """Return why a bound says nothing."""
+    if regret["bound_measures"] in ("mistakes", "updates") or regret.get("against"):
+        return "there are no more rounds than that"
+    return "weights that stay 0 do as well"
 
 
 def pool_rows(learner: Learner) -> list[list[str]]:
@@ -365,16 +425,28 @@ def text(report: Report, sort: str, width: int | None, encoding: str | None) -> 
     width = max(40, width or shutil.get_terminal_size((100, 24)).columns)
     encoding = encoding or getattr(sys.stdout, "encoding", None) or "utf-8"
     rows = ordered(report.learners, sort)
-    body = [one(rows[0], width)] if report.form.alone else [many(rows, width)]
+    body = [one(rows[0], baselines(report), width)] if report.form.alone else [many(rows, bracketed(report), width)]
     if not report.form.alone and (chosen := winner(report, rows)).get("features"):
         body += ["", table(*feature_rows(chosen))] if chosen["features"]["top"] else []
     used = [feature_words(row) for row in rows if row.get("features")]
     used += report.form.lines(report, rows)
-    told = [*verdict(report, rows), *drift_words(report, rows), *used, *skipped_words(report.data), *level_words(report.data)]
+    told = [
+        *verdict(report, rows),
+        *warning_words(report),
+        *drift_words(report, rows),
+        *used,
+        *skipped_words(report.data),
+        *level_words(report.data),
+    ]
     told += report.notes
     wrapped = [filled(printable(line), width) for line in told]
     head = filled(printable(source(report.data)), width)
     return encodable("\n".join([head, "", *body, "", *wrapped]).rstrip(), encoding)
+
+
+def warning_words(report: Report) -> list[str]:
+    """Return the warnings as lines."""
+    return [f"Warning: {line}" for line in report.data.get("warnings") or []]
 
 
 def level_words(data: dict[str, Any]) -> list[str]:
@@ -389,9 +461,10 @@ def filled(text: str, width: int) -> str:
     return textwrap.fill(kept, width, subsequent_indent="  ", break_on_hyphens=False).replace("\xa0", " ")
 
 
-def many(rows: Sequence[Learner], width: int) -> str:
-    """Return the table of several learners; the columns missed least are left out until it fits."""
-    kept, left_out = columns(rows), []
+def many(learners: Sequence[Learner], trivial: Sequence[Learner], width: int) -> str:
+    """Return the table of several learners and of baselines; the columns missed least are left out until it fits."""
+    kept, left_out = columns(learners), []
+    rows = [*learners, *trivial]
     longest = max(len(printable(row["label"])) for row in rows)
     while True:
         cells = [[c.shown(row) for c in kept] for row in rows]
@@ -406,8 +479,8 @@ def many(rows: Sequence[Learner], width: int) -> str:
     return found + (f"\n({textwrap.shorten('left out for width: ' + ', '.join(left_out), width - 2)})" if left_out else "")
 
 
-def one(learner: Learner, width: int) -> str:
-    """Return the figures of one learner, one a line, and its confusion matrix when it is small."""
+def one(learner: Learner, trivial: Sequence[Learner], width: int) -> str:
+    """Return the figures of one learner, one a line, those of baselines, and its confusion matrix when it is small."""
     found = [("learner", shortened(printable(learner["label"]), max(8, width - 20)))]
     told_below = ("loss", *(shown.name for shown in all_columns()))
     found += [(c.head, c.shown(learner)) for c in columns([learner]) if c.name not in told_below]
@@ -421,7 +494,17 @@ def one(learner: Learner, width: int) -> str:
     pool = ["", table(["learner", "weight", "loss"], pool_rows(learner))] if learner.get("pool") else []
     used = ["", table(*feature_rows(learner))] if learner.get("features") else []
     used += ["", table(*task_rows(learner))] if learner.get("tasks") else []
-    return "\n".join(lines + pool + used + mistakes_table(learner, width))
+    return "\n".join(lines + baseline_table(learner, trivial) + pool + used + mistakes_table(learner, width))
+
+
+def baseline_table(learner: Learner, trivial: Sequence[Learner]) -> list[str]:
+    """Return the figures that baselines have too as lines, nothing where there are no baselines."""
+    kept = [c for c in columns([learner]) if any(c.value(row) is not None for row in trivial)]
+    return (
+        ["", table(["baseline", *(c.head for c in kept)], [[row["label"], *(c.shown(row) for c in kept)] for row in trivial])]
+        if kept
+        else []
+    )
 
 
 def mistakes_table(learner: Learner, width: int) -> list[str]:
@@ -444,7 +527,24 @@ def verdict(report: Report, rows: Sequence[Learner]) -> list[str]:
     """Return who won and the regret of that learner."""
     lines = [f"Best: {report.winner}."] if report.winner is not None else []
     chosen = winner(report, rows)
-    return lines + ([f"Regret: {regret_words(chosen)}"] if chosen["regret"] else [])
+    lines += [f"Regret: {regret_words(chosen)}"] if chosen["regret"] else []
+    return lines + large_regret_words(report, chosen)
+
+
+def large_regret_words(report: Report, chosen: Learner) -> list[str]:
+    """Return why the best learner may have a large regret: most of what it lost, or twice that of another in the same loss."""
+    found = chosen["regret"]
+    if not found or found.get("against") or report.winner is None or report.sort in ("regret", "loss") or not found["value"]:
+        return []
+    alike = [row for row in report.learners if row["regret"] and row["regret"]["loss"] == found["loss"]]
+    other = min(alike, key=lambda row: math.inf if row["regret"]["value"] is None else row["regret"]["value"])
+    if other is chosen or found["value"] < max(LARGE * found["cumulative"], 2.0 * other["regret"]["value"]):
+        return []
+    line = (
+        f"{chosen['label']} is the best by {words(report.sort)}, and not by regret: that of {other['label']} is "
+        f"{amount(other['regret']['value'])}. Regret is in {words(found['loss'])} loss"
+    )
+    return [line + (", which counts how far scores are off, also of right answers." if chosen["error"] is not None else ".")]
 
 
 def drift_words(report: Report, rows: Sequence[Learner]) -> list[str]:

@@ -16,6 +16,8 @@ from ...inputs.batch import Batch
 from ...inputs.checking import joined
 from ...inputs.labels import Coded
 from ...streams.stream import Stream, counting
+from ...training.by_task import suited
+from ..measures.baselines import Baselines
 from .run import Run
 
 RATIO = 1.2  # between neighbouring points of a curve
@@ -51,7 +53,9 @@ def between_points(stream: Stream, limit: int | None = None) -> Iterator[tuple[B
 class Pass:
     """What a pass over a stream found out about it."""
 
-    def __init__(self) -> None:
+    def __init__(self, baselines: Baselines) -> None:
+        self.baselines = baselines
+        self.trivial: list[dict[str, Any]] = []  # what a report says of them
         self.examples = 0
         self.reading = 0.0  # seconds the learners waited for rows, except where the reader was compiled or loaded
         self.stopped = False  # before the end, because someone asked for it
@@ -68,7 +72,7 @@ def run_pass(
     stop: Callable[[], bool] | None = None,
 ) -> Pass:
     """Let every learner take the stream once; a learner that fails is left behind unless `strict`."""
-    found = Pass()
+    found = Pass(runs[0].baselines())
     source = between_points(stream, limit)
     with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         while True:
@@ -84,6 +88,9 @@ def run_pass(
             for run in going:
                 if run.failed is not None and (strict or all(r.failed for r in runs)):
                     raise run.failed
+            found.baselines.add(suited(batch.y, runs[0].learner), batch.c, batch.column("time"))
+            if at_point:
+                found.baselines.mark()
             found.examples += batch.data.n
             if watch is not None:
                 watch(found.examples, stream, runs)
@@ -92,6 +99,8 @@ def run_pass(
                 break
     if found.examples == 0:
         raise ValueError(f"{stream.name} has no examples")
+    found.baselines.mark()
+    found.trivial = found.baselines.result()
     for run in runs:
         if run.failed is None:
             run.finish(stream)
@@ -132,7 +141,7 @@ def held(stream: Stream, limit: int | None = None) -> Batch:
         if size > LIMIT:
             raise ValueError(
                 f"{stream.name} needs more than {LIMIT >> 20} MB of memory in one piece, which orders other than its own ask for: "
-                "take fewer rows (limit, --limit), or go without permutations and folds"
+                "take fewer rows (limit=...), or go without permutations and folds"
             )
         batches.append(batch)
         if left == 0:

@@ -28,6 +28,7 @@ from ...training.by_task import suited
 from ...transforms.front import Front
 from ..comparator.regret import loss_of, regret_of_pool
 from ..kinds import along, kind_of
+from ..measures.baselines import Baselines
 from ..measures.drift import detector
 from ..measures.features_in_use import Selection
 
@@ -79,9 +80,9 @@ class Run:
         self.width = 0  # of the rows that go in there
         self.label = label
         self.settings = settings
-        self.loss, epsilon = loss_of(learner)
+        self.loss, self.epsilon = loss_of(learner)
         self.kind = kind_of(learner)
-        self.figures = self.kind.figures(self.loss, epsilon, settings.window, settings.fading)
+        self.figures = self.kind.figures(self.loss, self.epsilon, settings.window, settings.fading)
         self.detector = detector(settings.drift, **UPWARD.get(settings.drift, {})) if settings.drift else None
         self.drifts: list[int] = []
         self.examples = 0
@@ -105,6 +106,11 @@ class Run:
         new.figures.drawn = self.figures.drawn
         return new
 
+    def baselines(self) -> Baselines:
+        """Return new baselines, measured as this learner is."""
+        s = self.settings
+        return self.kind.baselines(self.figures.drawn, self.epsilon, s.window, s.fading, s.delay)
+
     @property
     def apart(self) -> bool:
         """Whether the learner makes its own features instead of those of the stream."""
@@ -125,14 +131,19 @@ class Run:
         """Yield rows as the learner takes them. Maps learn from rows as they are read, before labels come and whatever drifts."""
         batch = batch._replace(y=suited(batch.y, self.learner))
         if self.front is None:
-            yield batch
+            yield from self._in_room(batch)
             return
         self.width = max(self.width, batch.data.width)
         start = thread_time()
         for a, b, rows in self.front.in_pieces(batch.data, True):
             self.seconds += thread_time() - start
-            yield batch.cut(a, b)._replace(data=rows)
+            yield from self._in_room(batch.cut(a, b)._replace(data=rows))
             start = thread_time()
+
+    def _in_room(self, batch: Batch) -> Iterator[Batch]:
+        """Yield rows in runs whose scores take bounded memory."""
+        for a, b in self.learner.in_room(self.learner.held, batch.y, batch.data.n):
+            yield batch.cut(a, b)
 
     def _take(self, batch: Batch, stream: Stream) -> None:
         """Answer and learn rows as the learner takes them."""

@@ -9,6 +9,7 @@ from typing import Any
 from ...streams.stream import Stream
 from ...training.opening import Trainable, steps_of
 from ...transforms.front import Front
+from ...transforms.namespaces import Namespaces
 from ...transforms.scale import Scale
 from ...transforms.table import Table
 
@@ -27,6 +28,10 @@ def own_front(model: Trainable, shared: Sequence[Any]) -> Front | None:
             "models that are compared share the table, and each may have its own maps of rows: expected the same Table in all, "
             f"got one before {model.name} that is not in all. Or leave it out: roles and hash_bits are options of the source too."
         )
+    if any(isinstance(s, Namespaces) for s in own):
+        raise TypeError(
+            f"models that are compared share their rows: expected the same Namespaces in all, got others before {model.name}"
+        )
     return Front(None, [s.fresh() for s in own]) if own else None
 
 
@@ -38,5 +43,5 @@ def check_scales(opened: Stream, fronts: Sequence[Front | None]) -> None:
         if front is not None and any(isinstance(m, Scale) for m in takewhile(lambda m: m.outputs is None, front.maps)):
             raise ValueError(
                 f"{opened.name} is a table, of which Scale standardises the numbers alone: it must come first in all models that "
-                "are compared. Give scale=True (--scale), or begin all of them with it."
+                "are compared. Give scale=True, or begin all of them with it."
             )

@@ -93,13 +93,14 @@ def permuted(
     """Take the rows in several random orders; return means over them, with their spread and a paired test against the best."""
     batch = held(opened, limit)
     rng = np.random.default_rng(seed)
-    rounds = []
+    rounds, trivial = [], []
     for _ in range(permutations):
         again = [run if run.failed else run.again() for run in runs]
         found = run_pass(Held(opened, batch.take(rng.permutation(batch.data.n))), again, watch=watch, stop=stop)
         if found.stopped:
             break
         rounds.append([{} if run.failed else run.result() for run in again])
+        trivial.append(found.trivial)
         for run, other in zip(runs, again, strict=True):
             run.failed, run.learner, run.front, run.width = other.failed, other.learner, other.front, other.width
             if other.selection is not None and run.selection is not None and not other.failed:
@@ -114,6 +115,7 @@ def permuted(
         f"Figures are means over {len(rounds)} random orders, ± a standard deviation; p is Student's paired test against the best; "
         "confusion and drifts are those of the first order."
     )
+    found.trivial = [mean(orders) for orders in zip(*trivial, strict=True)]
     results = [{} if run.failed else mean([r[i] for r in rounds]) for i, run in enumerate(runs)]
     test([r for r in results if r], [[r[i] for r in rounds] for i, run in enumerate(runs) if not run.failed])
     return results, found
@@ -175,12 +177,12 @@ class Answered:
         self.table.declared = False
 
     def add(self, batch: Batch) -> None:
-        """Answer some rows."""
-        if self.front is None:
-            self._add(batch)
-            return
-        for a, b, rows in self.front.in_pieces(batch.data, False):
-            self._add(batch.cut(a, b)._replace(data=rows))
+        """Answer some rows, in runs whose scores take bounded memory."""
+        whole = [(0, batch.data.n, batch.data)]
+        for a, b, rows in whole if self.front is None else self.front.in_pieces(batch.data, False):
+            piece = batch.cut(a, b)._replace(data=rows)
+            for run in self.learner.in_room(self.learner.model, None, rows.n):
+                self._add(piece.cut(*run))
 
     def _add(self, batch: Batch) -> None:
         """Answer rows as the learner takes them."""
@@ -192,7 +194,7 @@ class Answered:
             return
         table.extend(table.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
         codes = codes_of(y, table)
-        predicted = m.task.codes(m, f)
+        predicted = learner.task.codes(m, f)
         known = len(m.labels)
         if m.many and len(table) > known:
             f = np.hstack([f, np.zeros((len(f), len(table) - known))])

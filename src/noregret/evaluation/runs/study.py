@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,16 @@ from ...training.by_task import first_learner, suited, task_of
 from ...training.guessing import with_target
 from ...training.opening import opening, opening_of, with_task
 from ...transforms.pipeline import Pipeline
+from ...transforms.scale import Scale
 from ...transforms.table import Table
+from ...version import __version__
 from ..comparator.regret import hindsight, regret_of, want_of
 from ..comparator.solver import NORMS
 from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
 from . import splits
+from .cautions import warnings
 from .passes import Pass, Watch, between_points, run_pass
 from .run import Run, Settings, draw_alike, whole
 from .sharing import check_scales, own_front, shared_steps
@@ -35,7 +39,7 @@ SOON = 50_000_000  # numbers (times classes) up to which regret is found without
 WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features")
 STUDIED = (
     "holdout", "regret", "regret_radius", "regret_norm", "regret_tolerance", "permutations", "seed", "limit", "sort", "folds",
-    "validation", "watch", "regret_watch", "stop",
+    "validation", "watch", "regret_watch", "regret_rows", "stop",
 )  # fmt: skip
 
 
@@ -197,6 +201,7 @@ class Plan:
         self.validation = given.pop("validation", None)
         self.watch: Watch | None = given.pop("watch", None)
         self.regret_watch: Callable[[int, float, float], None] | None = given.pop("regret_watch", None)
+        self.regret_rows: Callable[[int, int], None] | None = given.pop("regret_rows", None)  # of a pass: done, and all
         self.stop: Callable[[], bool] = given.pop("stop", None) or (lambda: False)
         self.source = given
         self.notes: list[str] = []
@@ -228,13 +233,16 @@ class Plan:
     def study(self, kind: str, opened: Stream, runs: list[Run]) -> Report:
         """Do it."""
         draw_alike(runs)
+        other = self.open_holdout(opened)
+        if self.settings.on_drift == "reset-rate":
+            check_schedules(runs)
         if self.permutations is not None:
             how: dict[str, Any] = {"limit": self.limit, "watch": self.watch, "stop": self.stop}
             results, found = splits.permuted(opened, runs, self.permutations, self.seed, **how)
         else:
             results, found = self.once(kind, opened, runs)
         if not found.stopped:
-            self.extra(opened, runs, results)
+            self.extra(opened, runs, results, other)
         done = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
         notes = [left_behind(run) for run in runs if run.failed is not None]
         notes += found.notes + self.notes
@@ -244,8 +252,14 @@ class Plan:
                 front, unused = (run.front, 0) if run.apart else (opened.front, opened.unused)
                 result["features"] = run.selection.result(run.learner, front, unused)
         data = about(opened, found, next((run for run, _ in done if not run.apart), done[0][0]))
+        data |= {} if self.permutations is None else {"seed": self.seed}
         decides = "folds" if self.folds else "validation" if self.validation else runs[0].kind.decides
-        return Report(kind, data, [r for _, r in done], None, notes, self.sort or decides)
+        report = Report(kind, data, [r for _, r in done], None, notes, self.sort or decides)
+        if not runs[0].kind.judged:  # one that never learns from labels need not answer as they do
+            scaled = opened.front is not None and any(isinstance(m, Scale) for m in opened.front.maps)
+            best = report.winner or report.labels[0]
+            report.data["warnings"] = warnings(report.learners, report.data["baselines"], found.baselines.order(), best, scaled)
+        return report
 
     def once(self, kind: str, opened: Stream, runs: list[Run]) -> tuple[list[dict[str, Any]], Pass]:
         """Take the stream once, in its own order."""
@@ -285,15 +299,30 @@ class Plan:
             if self.regret_watch is not None:
                 self.regret_watch(passes, upper, lower)
 
-        how: dict[str, Any] = {"radius": self.radius, "norm": self.norm, "tolerance": self.tolerance}
-        add_regret(replay, runs, results, **how, limit=limit, watch=watch)
+        def watch_rows(done: int, of: int) -> None:
+            if self.stop():
+                raise Stopped
+            if self.regret_rows is not None:
+                self.regret_rows(done, of)
 
-    def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]]) -> None:
+        how: dict[str, Any] = {"radius": self.radius, "norm": self.norm, "tolerance": self.tolerance}
+        add_regret(replay, runs, results, **how, limit=limit, watch=watch, watch_rows=watch_rows)
+
+    def open_holdout(self, opened: Stream) -> Stream | None:
+        """Return the rows that are answered at the end; refuse a source of them that cannot be read, before the work begins."""
+        if self.holdout is None:
+            return None
+        other = stream(self.holdout, **self.source)
+        if other.reader.tabular != opened.reader.tabular:
+            kinds = [f"{s.name} has {'named columns' if s.reader.tabular else 'numbered features'}" for s in (opened, other)]
+            raise ValueError(f"the rows of holdout must be like those of the source: {', and '.join(kinds)}")
+        return other
+
+    def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]], other: Stream | None) -> None:
         """Add what is found on rows that are not learned from."""
         going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
         scored = [run for run, _ in going]
-        if self.holdout is not None:
-            other = stream(self.holdout, **self.source)
+        if other is not None:
             for (_, result), figures in zip(going, splits.scored(scored, other, opened.front), strict=True):
                 result["holdout"] = figures
         if self.validation is not None:
@@ -306,6 +335,15 @@ class Plan:
 
 class Stopped(Exception):
     """Someone asked for an end of the search for the best fixed models."""
+
+
+def check_schedules(runs: Sequence[Run]) -> None:
+    """Refuse to restart the step sizes of learners whose step sizes do not change."""
+    if without := [run.label for run in runs if not run.learner.has_schedule]:
+        raise ValueError(
+            f"on_drift='reset-rate' does nothing for {', '.join(without)}: no step sizes change with the rounds there. "
+            "Use on_drift='reset', or a learner such as ogd, fobos or alma"
+        )
 
 
 def left_behind(run: Run) -> str:
@@ -332,8 +370,11 @@ def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
         "features": width - opened.unused,
         "classes": None if m.labels is None else len(m.labels),
         "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
+        "baselines": found.trivial,
         "seconds_reading": found.reading,
         "level": compiling.level(),
+        "version": __version__,
+        "date": datetime.now(UTC).isoformat(" ", "seconds"),
         "true_drifts": [t for t in getattr(opened.reader, "drifts", []) if t < found.examples],
     }
 
@@ -348,7 +389,8 @@ def add_regret(
     norm: str,
     tolerance: float,
     limit: int | None,
-    watch: Callable[[int, float, float], None] | None = None,
+    watch: Callable[[int, float, float], None],
+    watch_rows: Callable[[int, int], None],
 ) -> None:
     """Put the regret of every learner into its result: the best fixed models are found together, by passes over the rows."""
     going = [
@@ -365,7 +407,10 @@ def add_regret(
     points = [p["examples"] for p in going[0][0].points]
 
     def passes() -> Iterator[tuple[Rows, np.ndarray, np.ndarray | None]]:
+        done = 0
         for batch, _ in between_points(replay, limit):
+            watch_rows(done, points[-1])
+            done += batch.data.n
             y = suited(batch.y, first)
             yield batch.data, y if labels is None else signed(codes_of(y, labels), labels), batch.c
 

@@ -4,13 +4,12 @@
   const report = JSON.parse(document.getElementById("report").textContent);
   const learners = report.learners;
   const DASHES = [[], [9, 4], [2, 3], [9, 3, 2, 3]];
-  const SHOWN = 8; // curves drawn at first; the others wait in the legend
   const RUNAWAY = 30; // a curve that ends so many times above the middle one does not set the scale
   const drawn = new Set(); // functions that draw a chart again
 
   const byId = (id) => document.getElementById(id);
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const color = (i) => css(`--c${i % report.colors}`);
+  const color = (i) => css(`--c${i}`);
   const last = (values) => values.findLast((v) => v != null);
   const positive = (values) => values.map((v) => (v > 0 ? v : null));
   // Below 0 a log axis shows nothing: a chart that is mostly there has a linear one.
@@ -119,6 +118,7 @@
       s.ylog = s.ylog && mostlyPositive(s.series);
       const form = s.form || full;
       const lines = s.series.map((line) => [line.x, s.ylog ? positive(line.values) : line.values]);
+      const whole = uPlot.join(s.series.map((line) => [line.x, line.values])); // the legend also tells what a log axis cannot draw
       const options = {
         width: Math.max(260, box.clientWidth),
         height: Math.round(Math.min(360, Math.max(240, 0.55 * box.clientWidth))),
@@ -138,7 +138,7 @@
         const off = !line.chosen && (hidden.has(line.label) ? hidden.get(line.label) : line.show === false);
         options.series.push({
           label: line.label, stroke: line.color, width: line.width || 2, dash: line.dash || [], show: !off,
-          points: { show: !!line.points, size: 7 }, value: (u, v, i, at) => form(at == null ? last(u.data[i]) : v),
+          points: { show: !!line.points, size: 7 }, value: (u, v, i, at) => form(at == null ? last(whole[i]) : whole[i][at]),
         });
       }
       plot = new uPlot(options, uPlot.join(lines), box);
@@ -208,8 +208,11 @@
       learners.forEach((l, i) => {
         if (!l.curve[what]) return;
         const best = l.label === report.winner;
-        series.push({ label: l.label, x: l.curve.examples, values: l.curve[what], color: color(i), dash: DASHES[i % 4], width: best ? 3 : 1.75, show: best || i < SHOWN });
+        series.push({ label: l.label, x: l.curve.examples, values: l.curve[what], color: color(i), dash: DASHES[i % 4], width: best ? 3 : 1.75, show: best || i < report.shown });
         for (const at of l.drifts) marks.push({ at, color: color(i), series: series.length });
+      });
+      report.baselines.forEach((b, i) => {
+        if (b.curve[what]) series.push({ label: b.label, x: b.curve.examples, values: b.curve[what], color: color(learners.length + i), dash: DASHES[2 + (i % 2)], width: 1.25 });
       });
       return { x: "examples", y: measure.title, xlog, ylog, form: measure.percent ? percent : null, series, marks };
     });
@@ -265,7 +268,7 @@
           x: "examples", y: "regret an example", xlog: true, ylog: log,
           series: found.map((i, n) => {
             const c = learners[i].regret.curve;
-            return { label: learners[i].label, x: c.examples, values: divided(c.regret, c.examples), color: color(i), dash: DASHES[i % 4], width: i === who ? 3 : 1.75, chosen: i === who, show: n < SHOWN };
+            return { label: learners[i].label, x: c.examples, values: divided(c.regret, c.examples), color: color(i), dash: DASHES[i % 4], width: i === who ? 3 : 1.75, chosen: i === who, show: n < report.shown };
           }),
         })),
       );
@@ -320,6 +323,9 @@
     return found;
   }
 
+  // A long name loses its middle; the title of the cell has all of it.
+  const brief = (text, most) => (text.length <= most ? text : `${text.slice(0, Math.ceil((most - 1) / 2))}…${text.slice(-Math.floor((most - 1) / 2))}`);
+
   function confusion() {
     const found = having((l) => l.confusion);
     const box = byId("confusion-table");
@@ -339,12 +345,12 @@
         table.className = labels.length > 5 ? "confusion many" : "confusion";
         const head = table.createTHead().insertRow();
         head.append(element("th", ""));
-        labels.forEach((label) => head.append(element("th", label, { title: label, scope: "col" })));
+        labels.forEach((label) => head.append(element("th", brief(label, 12), { title: label, scope: "col" })));
         const body = table.createTBody();
         counts.forEach((row, t) => {
           const line = body.insertRow();
           const total = row.reduce((a, b) => a + b, 0);
-          line.append(element("th", labels[t], { title: labels[t], scope: "row" }));
+          line.append(element("th", brief(labels[t], 24), { title: labels[t], scope: "row" }));
           row.forEach((n, a) => {
             const share = total ? n / total : 0;
             const shade = Math.round(100 * (t === a ? share : Math.sqrt(share)));
@@ -367,7 +373,13 @@
   if (byId("frontier-chart")) frontier();
   if (byId("confusion-table")) confusion();
 
-  const again = () => drawn.forEach((draw) => draw());
+  const hintAtWide = () => document.querySelectorAll(".scroll").forEach((box) => box.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1));
+  const again = () => {
+    drawn.forEach((draw) => draw());
+    hintAtWide();
+  };
+  document.querySelectorAll("details").forEach((fold) => fold.addEventListener("toggle", hintAtWide));
+  hintAtWide();
   let width = innerWidth;
   addEventListener("resize", () => {
     if (innerWidth !== width) again();

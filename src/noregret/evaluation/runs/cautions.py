@@ -1,0 +1,92 @@
+"""Warnings: where figures mislead, or a learner has learned nothing, a report says so and what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...text import amount, percent, plural
+
+CHANCE = 2.0  # standard deviations by which two counts of mistakes differ by chance
+NOTICED = 1.01  # ratio of two RMSEs that is worth a word
+RUNS = 2  # stretches of rows per class in a file that is sorted by class: two sorted files, one after the other
+SHUFFLED = 20  # changes of label that shuffled rows must be expected to have: with fewer, some orders have none
+SORTED = 0.1  # share of these that rows sorted by class have at most
+NAMED = 5  # learners in a list
+
+
+def warnings(
+    learners: Sequence[dict[str, Any]], baselines: Sequence[dict[str, Any]], order: dict[str, float] | None, best: str, scaled: bool
+) -> list[str]:
+    """Return what must be said of the results of learners, the best of which has the label `best`."""
+    by_class = order is not None and is_sorted(order)
+    found = [sorted_words(order)] if order is not None and by_class else []
+    if not baselines:
+        return found
+    blind, last = baselines
+    if worse := [row["label"] for row in learners if is_worse(row, blind)]:
+        found.append(worse_words(named(worse, len(learners)), blind, None if best in worse else best, scaled))
+    behind = [row["label"] for row in learners if is_worse(row, last)]
+    if behind and is_worse(blind, last) and not by_class:
+        found.append(behind_words(named(behind, len(learners)), last))
+    return found
+
+
+def is_worse(row: dict[str, Any], than: dict[str, Any]) -> bool:
+    """Return whether answers were worse, by more than chance. How often two err differs by at most the root of all mistakes."""
+    if than.get("error") is None:
+        return not rmse(row) <= NOTICED * rmse(than)
+    mine, theirs = (found["error"] * found["examples"] for found in (row, than))
+    return bool(mine - theirs > CHANCE * math.sqrt(mine + theirs))
+
+
+def rmse(row: dict[str, Any]) -> float:
+    """Return the RMSE, infinity where it is too large for a number."""
+    value = row["metrics"]["rmse"]
+    return math.inf if value is None else value
+
+
+def is_sorted(order: dict[str, float]) -> bool:
+    """Return whether rows come class by class."""
+    few = order["changes"] + 1 <= RUNS * order["classes"]
+    return few and order["shuffled"] >= SHUFFLED and order["changes"] <= SORTED * order["shuffled"]
+
+
+def cost_words(row: dict[str, Any]) -> str:
+    """Return how good answers were."""
+    return f"RMSE {amount(rmse(row))}" if row.get("error") is None else f"error {percent(row['error'])} %"
+
+
+def named(labels: Sequence[str], of: int) -> str:
+    """Return who is meant, among so many."""
+    if len(labels) == of > 1:
+        return f"all {of} learners"
+    rest = len(labels) - NAMED
+    return ", ".join(labels[:NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def sorted_words(order: dict[str, float]) -> str:
+    """Return that rows come class by class."""
+    return (
+        f"The rows are sorted by class: the label changes {plural(order['changes'], 'time')}; if the rows were shuffled, it "
+        f"would change about {amount(round(order['shuffled']), 6)} times. The figures do not hold for shuffled rows: shuffle the "
+        "file, or compare in random orders (permutations=10, --permutations 10)."
+    )
+
+
+def worse_words(who: str, blind: dict[str, Any], best: str | None, scaled: bool) -> str:
+    """Return that learners did worse than answers without a look at the columns."""
+    other = "try another learner or other settings" if best is None else f"use {best}, the best here"
+    scale = "" if scaled else "if columns are of different sizes, standardise them (scale=True, --scale), or "
+    advice = f"{scale}{other}"
+    return f"Worse than the {blind['label']} ({cost_words(blind)}): {who}. {advice[0].upper()}{advice[1:]}."
+
+
+def behind_words(who: str, last: dict[str, Any]) -> str:
+    """Return that learners did worse than no change."""
+    what = last["label"].removeprefix("last ")
+    return (
+        f"Worse than repeating the {last['label']} ({cost_words(last)}): {who}. Neighbouring rows have like {what}s. Where the "
+        f"{last['label']} is known in time, add it as a column."
+    )

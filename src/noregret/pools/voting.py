@@ -1,0 +1,183 @@
+"""A pool of classifiers: they vote, or their probabilities are mixed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..algorithm.rounds import EXAMPLES, MISTAKES, SEEN, TIE
+from ..engine.compiling import compiled
+from ..families.adaptive import NAG
+from ..inputs.checking import Rows
+from ..inputs.labels import Labels
+from ..learners.learner import Learner, Progress
+from ..learners.model import Model
+from ..tasks.classes import answered
+from .members import Member
+from .pool import Pool
+from .weighing import log_loss, mix_losses, mix_margins, votes
+
+LEAST = 1e-12  # probability of a label, so that one wrong certainty removes no learner for ever
+
+
+class VotingPool(Pool):
+    """Classifiers whose answers are votes, each with its weight; or, by the rule "bayes", probabilities that are mixed."""
+
+    labels: Labels
+
+    def begin(self) -> None:
+        """Make the calibrators of probabilities."""
+        self.calibrators = [calibrator() for _ in self.members] if self.weighing.rule == "bayes" else []
+        self.relabel()
+
+    @property
+    def dims(self) -> dict[str, int]:
+        """Sizes, as those of a Model."""
+        return {**super().dims, "class": max(len(self.labels), 1) if self.many else 1}
+
+    @property
+    def by_classes(self) -> bool:
+        """Whether a member depends on the number of classes."""
+        return any(member.m.by_classes for member in self.members)
+
+    @property
+    def pairs_features(self) -> bool:
+        """Whether a member has a cell for every pair of features."""
+        return any(member.m.pairs_features for member in self.members)
+
+    def expect(self, new: int) -> None:
+        """Refuse labels for which a member has no room."""
+        for member in self.members:
+            member.m.expect(new)
+
+    # ---- changes -----------------------------------------------------------------------------------------------------
+    def relabel(self) -> None:
+        """Follow new labels: a vote for each, if there are more than two."""
+        declared = self.labels.declared
+        if not self.many:
+            self.tally[TIE] = self.labels.tie
+            if declared:
+                self.tally[SEEN] = 3
+        if len(self.labels) > 2 and not self.many:
+            self.many = True
+            self.tally[SEEN] = len(self.labels) if declared else 0 if self.tally[EXAMPLES] == 0 else 2
+        for member in self.members:
+            member.m.relabel()
+
+    def forget(self) -> None:
+        """Let the members start over with the current features, labels and counts; their losses so far stay."""
+        super().forget()
+        self.calibrators = [calibrator() for _ in self.calibrators]
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+    def play(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
+        """Answer, then learn, each row in order; return the votes from before each update. y: signs, or codes of many classes."""
+        positive = self.labels.positive
+        codes, signs = (y, None) if self.many else (np.where(y > 0.0, positive, 1 - positive), y)
+        live = slice(None) if c is None or c.all() else np.flatnonzero(c)
+        known = [self._ready(member, signs is None) for member in self.members]
+
+        def hand(member: Member, part: Rows, at: slice) -> np.ndarray:
+            y = codes if member.m.many or signs is None else signs
+            return member.learn(part, y[at], None if c is None else c[at])
+
+        learned = [Progress(f, codes, *k) for f, k in zip(self.members.learn(self.numbered(rows), hand), known, strict=True)]
+        counted = [piece._replace(f=piece.f[live], y=codes[live]) for piece in learned]
+        predicted = np.column_stack([answered(piece)[0] for piece in counted])
+        weights = np.ones(len(predicted)) if c is None else c[live]
+        wrong = predicted != codes[live][:, None]
+        losses = self._log_losses(counted, weights) if self.calibrators else wrong.astype(np.float64)
+        W = self.weighing.play(losses, weights)
+        mine = (self.many, int(self.tally[SEEN]), int(self.tally[TIE]), positive)
+        self._see(codes[live])
+        out = np.zeros((rows.n, self.dims["class"]))
+        out[live] = self._mixed(W, losses, codes[live]) if self.calibrators else self._voted(W, predicted)
+        self.tally[MISTAKES] += int((answered(Progress(out[live], codes[live], *mine))[0] != codes[live]).sum())
+        if not isinstance(live, slice):
+            rest = np.flatnonzero(c == 0.0)
+            out[rest] = self.answer([piece.f[rest] for piece in learned])
+        return out
+
+    def _ready(self, member: Member, many: bool) -> tuple[bool, int, int, int]:
+        """Let a member know what the pool knows of classes; return what it knew before it learns."""
+        m, labels = member.m, member.m.labels
+        assert labels is not None
+        if not m.many:
+            m.tally[TIE] = self.tally[TIE]
+        if many or m.many:
+            m.relabel()
+        return m.many, int(m.tally[SEEN]), int(m.tally[TIE]), labels.positive
+
+    def _see(self, codes: np.ndarray) -> None:
+        """Count rows and the classes seen in them."""
+        self.note(len(codes))
+        if self.many:
+            self.tally[SEEN] = max([self.tally[SEEN], *(codes + 1).tolist()])
+        else:
+            for bit, code in ((1, self.labels.positive), (2, 1 - self.labels.positive)):
+                self.tally[SEEN] |= bit * bool((codes == code).any())
+
+    # ---- one answer of many ------------------------------------------------------------------------------------------
+    def answer(self, f: list[np.ndarray]) -> np.ndarray:
+        """Return the votes of the present weights, given the scores of each member."""
+        w = self.weighing.weights
+        if self.calibrators:
+            margins = np.column_stack([log_odds(m, self._one(s)) for m, s in zip(self.calibrators, f, strict=True)])
+            odds = np.empty((len(margins), 1))
+            compiled(mix_margins)(margins, w, LEAST, odds)
+            return odds
+        predicted = np.column_stack([member.learner.task.codes(member.m, s) for member, s in zip(self.members, f, strict=True)])
+        return self._voted(np.broadcast_to(w, predicted.shape), predicted)
+
+    def _voted(self, W: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+        """Return the weight behind each class; with two, that behind the positive one less that behind the other."""
+        counted = votes(W, predicted, max(len(self.labels), 2))
+        if self.many:
+            return counted
+        positive = self.labels.positive
+        return counted[:, [positive]] - counted[:, [1 - positive]]
+
+    def _mixed(self, W: np.ndarray, losses: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Return the log odds of the positive class in the mixture."""
+        odds = np.empty((len(codes), 1))
+        compiled(mix_losses)(W, losses, codes == self.labels.positive, LEAST, odds)
+        return odds
+
+    def _log_losses(self, learned: list[Progress], c: np.ndarray) -> np.ndarray:
+        """Return the log loss of each member's calibrated probability of the label."""
+        out = np.empty((len(learned), len(c)))
+        for k, piece in enumerate(learned):
+            signs = np.where(piece.y == piece.positive, 1, -1)
+            margins = signs * self.calibrators[k].learn_many(self._one(piece.f), signs, sample_weight=c)
+            compiled(log_loss)(margins, LEAST, out[k])
+        return np.ascontiguousarray(out.T)
+
+    def _one(self, f: np.ndarray) -> np.ndarray:
+        """Return the one score of two classes, of members that have a score for each."""
+        positive = self.labels.positive
+        return f if f.shape[1] == 1 else f[:, [positive]] - f[:, [1 - positive]]
+
+    # ---- files, reading ------------------------------------------------------------------------------------------------
+    def within(self) -> list[Learner]:
+        """Return the learners inside."""
+        return [*super().within(), *self.calibrators]
+
+    def resume(self, learners: list[Any]) -> None:
+        """Restore learners as they were saved."""
+        super().resume(learners)
+        self.calibrators = learners[len(self.members) :]
+
+    def models(self) -> list[tuple[str, Model]]:
+        """Return the models inside, by name."""
+        return super().models() + [(f"calibrator{k}", m.model) for k, m in enumerate(self.calibrators) if m.started]
+
+
+def calibrator() -> NAG:
+    """Return a learner of one number, the factor that makes a score a log odds."""
+    return NAG(loss="log", fit_intercept=False, classes=[-1, 1])
+
+
+def log_odds(calibrator: NAG, f: np.ndarray) -> np.ndarray:
+    """Return scores as log odds, 0 as long as the calibrator has learned nothing."""
+    return calibrator.decision_function(f) if calibrator.__sklearn_is_fitted__() else np.zeros(len(f))

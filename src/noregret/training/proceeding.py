@@ -1,0 +1,143 @@
+"""Where a training proceeds: where it stopped in its source, or with what it has not learned yet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..inputs.checking import warn
+from ..streams.formats import of_address
+from ..streams.source import is_plain, open_plain, size_of
+from ..streams.stream import Stream
+from ..text import plural
+from .marks import KEPT, Mark, compared, files_of
+
+At = dict[str, Any]  # plain JSON values, saved with the model
+
+
+def beginning(source: str, before: list[Mark] | None = None) -> At:
+    """Return the place of a training that begins; `before` are the marks of files that were learned earlier."""
+    at: At = {"source": source, "epoch": 0, "position": None, "epoch_examples": 0}
+    return {**at, "files": [], "end": None, "before": (before or [])[-KEPT:]}
+
+
+def noted(at: At) -> At:
+    """Return a place as it is saved: without the marks where there are no files."""
+    return {k: v for k, v in at.items() if v or k not in ("files", "end", "before")}
+
+
+# ---- where it stopped ------------------------------------------------------------------------------------------------
+def resumed(path: Path, found: At | None, opened: Stream) -> At:
+    """Return where a saved model stopped, if that is a place in this stream."""
+    if not found:
+        raise ValueError(f"{path} holds a model that was not trained from a stream, so there is no place to resume from")
+    if found["source"] != opened.name:
+        raise ValueError(
+            f"{path} was trained from {found['source']}, not from {opened.name}: give the same source to resume, "
+            "or continue_=True to learn from this one too"
+        )
+    at = {**beginning(opened.name), **found}
+    was = at["files"][-1] if at["files"] else {"path": None}
+    for file in files_of(opened.reader):
+        how = compared(file, was) if os.path.normpath(file) == was["path"] else "new"
+        if how == "grown" and at["position"] is None and not opened.reader.endless:
+            raise ValueError(
+                f"{file} has grown {grown(file, was)} since it was learned: give continue_=True to learn what was added"
+            )
+        if how in ("cut", "other"):
+            raise ValueError(changed(file, was))
+    if opened.reader.endless and at["position"] is None:  # there may be more by now
+        at |= {"epoch": 0, "position": at["end"]}
+    return at
+
+
+def grown(file: str, was: Mark) -> str:
+    """Return how much a file has grown."""
+    return f"from {plural(was['size'], 'byte')} to {size_of(file):,}"
+
+
+def changed(file: str, was: Mark) -> str:
+    """Return the error of a file that is not the one that was read."""
+    return f"{file} is not the file that was read before: expected it to begin with the same {plural(was['size'], 'byte')}"
+
+
+# ---- what has not been learned yet -----------------------------------------------------------------------------------
+def continued(path: Path, found: At | None, opened: Stream, reopen: Callable[[list[str]], Stream]) -> tuple[Stream, At]:
+    """Return what is left of a source and where to begin in it: without the files that were learned, with what was added to one."""
+    if not found:
+        return opened, beginning(opened.name)
+    found = {**beginning(found["source"]), **found}
+    paths = files_of(opened.reader)
+    if not paths:
+        same = found["source"] == opened.name and of_address(opened.name) is not None  # arrays have no names to tell them apart
+        if not same and found["position"] is not None:
+            finished(path, found)
+        return opened, dict(found) if same else beginning(opened.name, found["before"] + found["files"])
+    learned = {was["path"]: was for was in found["before"] + found["files"]}
+    current = found["position"] or found["end"]
+    now = next((file for file in paths if current and os.path.normpath(file) == os.path.normpath(current.get("path", ""))), None)
+    if found["position"] is not None and (found["epoch"] or now is None):
+        if now is not None:  # in a later pass over the same files
+            return opened, resumed(path, found, opened)
+        finished(path, found)
+    how = {file: "new" if (was := learned.get(os.path.normpath(file))) is None else compared(file, was) for file in paths}
+    rest = [file for file in paths if how[file] != "same"]
+    within = now if now is not None and how[now] in ("same", "grown") and goes_on(now, how[now], found, opened) else None
+    if within is not None:
+        rest = [within, *(file for file in rest if file != within)]
+    for file in rest:
+        check(file, how[file], learned, file == within)
+    if not rest:
+        return opened, {**found, "epoch": max(found["epoch"], 1), "position": None}
+    names = {os.path.normpath(file) for file in rest}
+    at = beginning(opened.name, [was for name, was in learned.items() if name not in names])
+    if within is not None:
+        at |= {"position": {**current, "file": 0, "path": within}, "epoch_examples": found["epoch_examples"]}
+    return (opened if rest == paths else reopen(rest)), at
+
+
+def goes_on(file: str, how: str, found: At, opened: Stream | None = None) -> bool:
+    """Return whether there is, or may come, more in the file in which a training stopped."""
+    if opened is not None and opened.reader.endless:
+        return True
+    return how == "grown" or (found["position"] is not None and not ("offset" in found["position"] and is_plain(file)))
+
+
+def check(file: str, how: str, learned: dict[str, Mark], within: bool) -> None:
+    """Refuse a file of which it cannot be told what is new in it."""
+    was = learned.get(os.path.normpath(file))
+    if was is None or how in ("same", "other"):  # what has another beginning is another file of the same name
+        return
+    if how == "cut":
+        raise ValueError(f"{file} was cut from {plural(was['size'], 'byte')} to {size_of(file):,} since it was learned")
+    if not within:
+        raise ValueError(
+            f"{file} has grown {grown(file, was)} since it was learned, and another file was learned after it: "
+            "put what was added into a file of its own"
+        )
+    if is_plain(file) and not ends_line(file, was["size"]):
+        raise ValueError(
+            f"{file} ended inside a line when it was learned, at byte {was['size']:,}: that row was learned as it was then. "
+            "Start over, and follow a file that others write to (follow=True)"
+        )
+
+
+def ends_line(file: str, size: int) -> bool:
+    """Return whether the first bytes of a file are whole lines."""
+    with open_plain(file) as opened:
+        opened.seek(max(size - 1, 0))
+        return size == 0 or opened.read(1) == b"\n"
+
+
+def finished(path: Path, found: At) -> None:
+    """Refuse to leave a source in the middle; where the rest is gone, say so."""
+    file = (found["position"] or {}).get("path")
+    if file is not None and not os.path.exists(file):
+        warn("UserWarning", f"{path} stopped in {file}, which is gone: what was left of it is not learned")
+    elif file is None or goes_on(file, compared(file, found["files"][-1]), found):
+        raise ValueError(
+            f"{path} stopped in the middle of {found['source']}, after {plural(found['epoch_examples'], 'row')}: "
+            "give that source and resume=True first"
+        )

@@ -1,0 +1,71 @@
+"""What the library says about parameters is said about options on the command line."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from noregret.cli import main, wording
+
+
+def said(*args, code=1):
+    result = CliRunner().invoke(main, list(args))
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return result.stderr
+
+
+def test_parameters_become_options():
+    names = ["hash_bits", "on_drift", "drift", "scale", "limit", "learner_C", "learner_kernel", "continue_", "classes", "regret"]
+    params = [
+        click.Option([f"--{n.removeprefix('learner_').rstrip('_').replace('_', '-')}", n], is_flag=n == "scale") for n in names
+    ]
+    params[5] = click.Option(["-C", "learner_C"])
+    params[9] = click.Option(["--regret/--no-regret"])
+    with click.Context(click.Command("x", params=params)) as ctx:
+        wording.note_names(ctx)
+        for library, line in (
+            ("fold the numbers with hash_bits", "fold the numbers with --hash-bits"),
+            ("hash_bits must be from 1 to 31, got 40", "--hash-bits must be from 1 to 31, got 40"),
+            ("limit must be 1", "--limit must be 1"),
+            ("the limit is 5 and must be", "the limit is 5 and must be"),
+            (
+                "on_drift='reset' needs a detector: give drift='adwin' or",
+                "--on-drift reset needs a detector: give --drift adwin or",
+            ),
+            ("Give scale=True, or", "Give --scale, or"),
+            ("leave it: regret=False.", "leave it: --no-regret."),
+            ("use C=0.5. Then", "use -C 0.5. Then"),
+            ("or continue_=True to", "or --continue to"),
+            ("such as kernel=nr.RBF(gamma=0.5); got", "such as --kernel rbf(gamma=0.5); got"),
+            ("(classes=...)", "(--classes)"),
+            ("a budget= is not one of these", "a budget= is not one of these"),
+            ("column 'hash_bits' of my_hash_bits.csv", "column 'hash_bits' of my_hash_bits.csv"),
+            ("data/hash_bits: hash_bits.csv", "data/hash_bits: hash_bits.csv"),
+        ):
+            assert wording.spoken(library) == line
+    assert wording.spoken("hash_bits") == "hash_bits"  # outside of a command
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wide.svm").write_text("1 999999999:1\n-1 5:1\n")
+    (tmp_path / "t.csv").write_text("a,b,y\n1,2,3\n2,3,5\n")
+    (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n")
+    return tmp_path
+
+
+def test_errors_of_the_library(here):
+    assert "fold the numbers with --hash-bits\n" in said("train", "wide.svm", "-m", "pa1", "--save", "m.nr")
+    assert "--on-drift reset needs a detector: give --drift adwin" in said("evaluate", "a.svm", "-m", "pa1", "--on-drift", "reset")
+    assert "--average does not go with a projection" in said("evaluate", "a.svm", "-m", "ogd", "--average", "--projection", "l2")
+    assert "Error: --kernel must be one of cauchy, " in said("evaluate", "a.svm", "-m", "forgetron", "--kernel", "no", code=2)
+
+
+def test_a_model_of_hashed_features(here):
+    assert CliRunner().invoke(main, ["train", "a.svm", "-m", "pa1", "--hash-bits", "5", "--save", "m.nr"]).exit_code == 0
+    told = said("predict", "a.svm", "--model-file", "m.nr", "--hash-bits", "6")
+    assert "2^5 places: --hash-bits 6 does not fit it" in told
+    assert CliRunner().invoke(main, ["train", "t.csv", "-m", "pa1_regressor", "--target", "y", "--save", "t.nr"]).exit_code == 0
+    told = said("predict", "t.csv", "--model-file", "t.nr", "--target", "a", code=2)
+    assert "the model knows its own columns (--target y): leave out --target" in told
