@@ -239,6 +239,26 @@ def test_a_target_that_is_guessed_is_said_and_remembered(here):
     assert "error" in run("predict", "colors.csv", "--model-file", "m.nr").stderr
 
 
+def test_rows_without_a_target_in_a_holdout_are_bad_rows(here):
+    (here / "some.csv").write_text(COLORS.replace("red,1,small", "red,1,", 3))
+    args = ("evaluate", "colors.csv", "--target", "label", "--ignore", "key", "-m", "pa1", "--no-regret", "--quiet", "--json")
+    found = json.loads(run(*args, "--holdout", "some.csv", "--on-bad", "skip").stdout)
+    assert found["holdout"]["examples"] == 117
+    assert "some.csv:2:3: expected a value in column 'label', found none" in refused(*args, "--holdout", "some.csv", code=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "none"), [("svm", "1 1:1 2:1\n-1 1:2\n", "1:1 2:1\n1:2\n"), ("vw", "1 |a b c\n-1 |a d\n", "|a b c\n|a d\n")]
+)
+def test_rows_without_labels_are_answered(here, kind, labels, none):
+    (here / f"old.{kind}").write_text(labels)
+    (here / f"new.{kind}").write_text(none)
+    run("train", f"old.{kind}", "-m", "pa1", "--save", "m.nr")
+    answers = [run("predict", f"{name}.{kind}", "--model-file", "m.nr", "--quiet").stdout for name in ("old", "new")]
+    assert answers[0] == answers[1]
+    assert "a label" in refused("train", f"new.{kind}", "-m", "pa1", "--save", "n.nr", code=1)
+
+
 def test_lists_of_columns():
     kind = options.Columns()
     assert kind.convert('a,"b,c", d', None, None) == ["a", "b,c", "d"]

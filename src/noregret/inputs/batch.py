@@ -140,6 +140,9 @@ class Reader:
     def heed(self, table: Any, learn: bool) -> None:
         """Note which columns a table needs to learn or to answer; only readers of tables do."""
 
+    def allow_unlabelled(self) -> None:
+        """Let a source that must have labels to learn from have none, to be answered."""
+
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples, from a position or the beginning of the `span` on, to the end of the span."""
         raise NotImplementedError

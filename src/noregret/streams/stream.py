@@ -31,6 +31,8 @@ class Stream:
     A pass without a front given begins with a fresh one, so running statistics and the numbering of names are those of the pass.
     """
 
+    labelled = False  # whether rows that are only answered must have labels too, since the answers are measured
+
     def __init__(self, reader: Reader, front: Front | None = None) -> None:
         self.reader = reader
         self.front = front
@@ -54,8 +56,11 @@ class Stream:
         """Yield batches whose data are Rows. A front that is given keeps learning; with learn=False it stays as it is."""
         if front is None and self.front is not None:
             front = self.front = self.front.fresh()
+        needed = learn or self.labelled
         if front is not None and front.table is not None:
-            self.reader.heed(front.table, learn)
+            self.reader.heed(front.table, needed)
+        if not needed:
+            self.reader.allow_unlabelled()
         for batch in self.reader.batches(position):
             yield batch if front is None else front.batch(batch, learn)
 

@@ -313,6 +313,7 @@ class Plan:
         if self.holdout is None:
             return None
         other = stream(self.holdout, **self.source)
+        other.labelled = True
         if other.reader.tabular != opened.reader.tabular:
             kinds = [f"{s.name} has {'named columns' if s.reader.tabular else 'numbered features'}" for s in (opened, other)]
             raise ValueError(f"the rows of holdout must be like those of the source: {', and '.join(kinds)}")
