@@ -14,6 +14,7 @@ from ..inputs.features import Columns, Features, Hashed, Numbers
 from ..inputs.labels import Labels
 from ..learners.learner import Learner, has_bias
 from ..learners.model import Model
+from ..learners.task import Task
 from ..owners import owner
 from ..transforms.front import Front
 from ..transforms.step import Map
@@ -59,7 +60,7 @@ class Member:
         return f"pipeline({', '.join(map(repr, [*self.maps, self.learner]))})" if self.maps else repr(self.learner)
 
 
-def members(learners: Any, task: str) -> list[Member]:
+def members(learners: Any, task: Task) -> list[Member]:
     """Return fresh members from learners of a task, their names, or pipelines of maps and such a learner."""
     found = []
     for given in learners.split("+") if isinstance(learners, str) else learners:
@@ -67,8 +68,7 @@ def members(learners: Any, task: str) -> list[Member]:
         last, maps = steps[-1], steps[:-1]
         plain = isinstance(last, Learner) and last.task == task and not (hasattr(last, "standing") or last.by_domain)
         if not plain or not all(isinstance(step, Map) for step in maps):
-            kind = "classifiers" if task == "classification" else "regressors"
-            raise TypeError(f"expected {kind}, their names, or pipelines of maps and one of them, got {given!r}")
+            raise TypeError(f"expected {task.estimator}s, their names, or pipelines of maps and one of them, got {given!r}")
         found.append(Member(last.clone(), [step.fresh() for step in maps]))
     if len(found) < 2:
         raise ValueError(f"expected at least two learners to choose from, got {len(found)}")
