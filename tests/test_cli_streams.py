@@ -218,7 +218,45 @@ def test_tables(here):
     found = json.loads(run(*args, "--no-regret", "--limit", "100").stdout)
     assert (found["examples"], found["data"]["classes"], found["data"]["features"]) == (100, 2, 8)
     assert "no column 'labl'; did you mean 'label'" in refused("evaluate", "colors.csv", "--target", "labl", "-m", "pa1", code=1)
-    assert "no labels" in refused("evaluate", "colors.csv", "-m", "pa1", code=1)
+    (here / "other.csv").write_text(COLORS.replace("label", "outcome"))
+    said = "has no labels: name their column (target, --target), one of color, size, outcome, key"
+    assert f"other.csv {said}" in refused("evaluate", "other.csv", "-m", "pa1", code=1)
+    rows = run("train", "-", "--format", "csv", "-m", "pa1", "--save", "m.nr", input=COLORS.replace("label", "outcome"), code=1)
+    assert f"standard input {said}" in rows.stderr
+
+
+def test_a_target_that_is_guessed_is_said_and_remembered(here):
+    said = "No target was named: column 'label' was taken (target, --target)."
+    done = run("train", "colors.csv", "--ignore", "key", "-m", "pa1", "--save", "m.nr")
+    assert done.stderr == f"Note: {said}\n"
+    assert said in run("evaluate", "colors.csv", "-m", "pa1", "--no-regret", "--quiet").stdout
+    assert said in run("compare", "colors.csv", "-m", "pa1,perceptron", "--no-regret", "--quiet").stdout
+    assert json.loads(run("train", "colors.csv", "-m", "pa1", "--save", "n.nr", "--json").stdout)["notes"] == [said]
+    run("train", "colors.csv", "--ignore", "key", "--target", "label", "-m", "pa1", "--save", "told.nr")
+    (here / "new.csv").write_text("color,size,key\nred,5,a\ngreen,1,b\n")
+    answers = [run("predict", "new.csv", "--model-file", name, "--scores").stdout for name in ("m.nr", "told.nr")]
+    assert answers[0] == answers[1]
+    assert "error" in run("predict", "colors.csv", "--model-file", "m.nr").stderr
+
+
+def test_rows_without_a_target_in_a_holdout_are_bad_rows(here):
+    (here / "some.csv").write_text(COLORS.replace("red,1,small", "red,1,", 3))
+    args = ("evaluate", "colors.csv", "--target", "label", "--ignore", "key", "-m", "pa1", "--no-regret", "--quiet", "--json")
+    found = json.loads(run(*args, "--holdout", "some.csv", "--on-bad", "skip").stdout)
+    assert found["holdout"]["examples"] == 117
+    assert "some.csv:2:3: expected a value in column 'label', found none" in refused(*args, "--holdout", "some.csv", code=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "none"), [("svm", "1 1:1 2:1\n-1 1:2\n", "1:1 2:1\n1:2\n"), ("vw", "1 |a b c\n-1 |a d\n", "|a b c\n|a d\n")]
+)
+def test_rows_without_labels_are_answered(here, kind, labels, none):
+    (here / f"old.{kind}").write_text(labels)
+    (here / f"new.{kind}").write_text(none)
+    run("train", f"old.{kind}", "-m", "pa1", "--save", "m.nr")
+    answers = [run("predict", f"{name}.{kind}", "--model-file", "m.nr", "--quiet").stdout for name in ("old", "new")]
+    assert answers[0] == answers[1]
+    assert "a label" in refused("train", f"new.{kind}", "-m", "pa1", "--save", "n.nr", code=1)
 
 
 def test_lists_of_columns():

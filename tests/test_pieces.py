@@ -105,6 +105,8 @@ def contents():
         "csv without header": (b"\xef\xbb\xbf" + b"".join(b"%d,x%d\r\n" % (i, i % 3) for i in range(150)), "csv", {"target": "c1"}),
         "tsv": (delimited(plain, "\t").encode(), "tsv", roles),
         "jsonl": ("".join(json.dumps(row) + "\n" for row in cells).encode(), "jsonl", roles),
+        "json array": (json.dumps(cells, indent=1).encode(), "jsonl", roles),
+        "csv after comments": (b"# none\n" * 20 + delimited(cells).encode(), "csv", roles),
         "arff": (arff().encode(), "arff", {"target": "y"}),
         "sparse arff": (arff(sparse=True).encode(), "arff", {"target": "y"}),
         "parquet": (packed(lambda f: pa.parquet.write_table(arrow, f, row_group_size=17)), "parquet", roles),

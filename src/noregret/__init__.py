@@ -45,7 +45,7 @@ _NAMES = {
     "tasks.sampling": "SelectiveSampler",
     "transforms.namespaces": "Namespaces",
     "transforms.nystroem": "Nystroem",
-    "transforms.pipeline": "Category Cross Hash Ignore Number Pipeline Text pipeline",
+    "transforms.pipeline": "Category Cross Date Hash Ignore Number Pipeline Text pipeline",
     "transforms.random_features": "RandomBinning RandomFourier",
     "transforms.scale": "Normalize Scale",
     "transforms.table": "Table",

@@ -126,6 +126,7 @@ source_options, SOURCE = group(
     many_columns("--numeric", "Columns of numbers."),
     many_columns("--categorical", "Columns of categories."),
     many_columns("--text", "Columns of text, read as words."),
+    many_columns("--date", "Columns of dates in ISO form; those of a CSV are found out."),
     many_columns("--ignore", "Columns to leave out."),
     one(
         "--cross",
@@ -146,6 +147,7 @@ source_options, SOURCE = group(
         help="Whether the first line of a CSV names the columns (else c0, c1, ...); found out unless said.",
     ),
     one("--delimiter", metavar="CHARACTER", help="Between the cells of a CSV, if not a comma."),
+    one("--decimal", type=click.Choice([".", ","]), help="Decimal mark of the numbers of a CSV.  [default: .]"),
     one("--threads", metavar="N", type=click.IntRange(1), help="Threads that read text.  [default: 2]"),
     one("--limit", metavar="N", type=click.IntRange(1), help="Stop after N rows."),
 )
@@ -181,7 +183,7 @@ def given(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     found = {name: options[name] for name in names if options.get(name) not in (None, (), False)}
     if "header" in names and options.get("header") is False:
         found["header"] = False
-    for name in ("numeric", "categorical", "text", "ignore"):
+    for name in ("numeric", "categorical", "text", "date", "ignore"):
         if name in found:
             found[name] = [column for columns in found[name] for column in columns]
     return found | ({"cross": list(found["cross"])} if "cross" in found else {})

@@ -120,6 +120,8 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
         )
         same(done.model)  # a training that is over brings no rows to watch
     found = facts(done, save, monotonic() - start)
+    for note in done.notes if not options["as_json"] else ():
+        click.echo(f"Note: {note}", err=True)
     click.echo(json.dumps(found, indent=2) if options["as_json"] else sentence(found))
     if stop.signal is not None and (options["follow"] or not done.finished):
         pipe = "-" in source
@@ -225,6 +227,7 @@ def facts(done: Any, path: str, seconds: float) -> dict[str, Any]:
         "added": done.added,
         "skipped": done.stream.skipped.count,
         "finished": done.finished,
+        "notes": list(done.notes),
         "seconds": seconds,
     }
 

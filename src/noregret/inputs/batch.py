@@ -117,6 +117,7 @@ class Reader:
     replayable: bool = True  # whether a second pass gives the same; standard input, pipes and iterators give one pass
     endless: bool = False  # whether more may always come, as from a broker: a pass ends when nothing does
     tabular: bool = False  # whether batches have named columns, of which a Table makes features
+    usual_target: str | None = None  # the column where the format has labels, once the columns are known
     span: tuple[Position | None, Position | None] = (None, None)  # of a piece, the positions where it begins and ends
     cross: Sequence[Sequence[str]] = ()  # namespaces whose features the reader itself multiplies
     least: int | None = None  # the smallest number of a feature met, where features are numbered by the source
@@ -125,15 +126,22 @@ class Reader:
         self.skipped = Skipped()
         self._passes = 0
 
+    @property
+    def title(self) -> str:
+        """What an error calls it."""
+        return "standard input" if self.name == "-" else self.name
+
     def begin_pass(self) -> None:
         """Refuse a second pass over what can be read only once."""
         if not self.replayable and self._passes:
-            name = "standard input" if self.name == "-" else self.name
-            raise ValueError(f"{name} can be read only once: write it to a file for more passes")
+            raise ValueError(f"{self.title} can be read only once: write it to a file for more passes")
         self._passes += 1
 
     def heed(self, table: Any, learn: bool) -> None:
         """Note which columns a table needs to learn or to answer; only readers of tables do."""
+
+    def allow_unlabelled(self) -> None:
+        """Let a source that must have labels to learn from have none, to be answered."""
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield the examples, from a position or the beginning of the `span` on, to the end of the span."""

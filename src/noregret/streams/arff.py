@@ -19,8 +19,7 @@ ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|\S+)\s+(.+)", re.I)
 VALUE = re.compile(rf"\s*({QUOTED}|[^,]*?)\s*(?:,|$)")
 ENTRY = re.compile(rf"\s*(\d{{1,9}})\s+({QUOTED}|[^,\s]+)\s*(?:,|$)")
 KINDS = {"numeric": "number", "real": "number", "integer": "integer", "string": "text", "date": "text"}
-
-
+COMMA = re.compile(rb",[ \t]*(\r?\n|\Z)")  # at the end of a line
 CELL = re.compile(rb"""(?:(?<=[,\n])|\A)[ \t]*(?:'(?:[^'\\]|\\.|'')*'|"((?:[^"\\]|\\.|"")*)")""", re.S)
 
 
@@ -93,11 +92,13 @@ class ArffReader(CsvReader):
         if self.columns and (columns != self.columns or nominal != self.nominal):
             raise ValueError(f"{block.path} has other attributes than the first file")
         self.columns, self.kinds, self.nominal = columns, kinds, nominal
+        last = columns[-1] if columns else None
+        self.usual_target = None if last is None or (kinds[last] == "text" and last not in nominal) else last
         return found.end()
 
     def parse(self, block: Block) -> Parsed:
         """Parse the whole rows of a block."""
-        parsed = self._sparse(block) if is_sparse(block) else super().parse(block)
+        parsed = self._sparse(block) if is_sparse(block) else super().parse(self._ended(block))
         return parsed if parsed.rows is None else parsed._replace(rows=self._typed(parsed.rows))
 
     def scan(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
@@ -105,6 +106,18 @@ class ArffReader(CsvReader):
         if not is_sparse(block):
             return super().scan(block)
         return scanned(block.data, "\n", self.quotes, block.final, self.escape)
+
+    def _ended(self, block: Block) -> Block:
+        """Return a block with a space in the place of a comma after the last cell of a row."""
+        if not COMMA.search(block.data):
+            return block
+        starts, fields = self.scan(block)
+        data = bytearray(block.data)
+        for r in np.flatnonzero(fields == len(self.columns) + 1).tolist():
+            row = data[starts[r] : starts[r + 1]].rstrip()
+            if row.endswith(b","):
+                data[starts[r] + len(row) - 1] = ord(" ")
+        return block._replace(data=bytes(data))
 
     def hides(self, path: str) -> bool:
         """Return True: lines of the attributes are not rows."""

@@ -1,12 +1,13 @@
 """Arrays as streams: .npz and .npy files, and what is in memory: arrays, sparse matrices, frames, examples as dicts.
 
-An .npz holds `X`, or the parts that scipy.sparse.save_npz writes, with `y` and `sample_weight` if there are any.
+An .npz holds `X`, or the parts that scipy.sparse.save_npz writes, with `y` and `sample_weight` if there are any. `X` and
+`y` may have other names that are usual.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from .pieces import limits, places
 from .source import Source, compression, expand, named, open_plain, place, same_place, shrunk, size_of, total_size
 
 ROWS = 1 << 14
+CALLED_X = ("x", "data", "features", "arr_0")  # arr_0 and arr_1: how numpy.savez calls what was given without names
+CALLED_Y = ("Y", "target", "targets", "label", "labels", "arr_1")
 FIRST = {"file": 0, "row": 0, "examples": 0, "skipped": 0}  # the position where all begins
 
 
@@ -133,8 +136,9 @@ def loaded(path: str) -> Batch:
 
 def taken(arrays: dict[str, np.ndarray]) -> Batch:
     """Return the rows, targets and weights among named arrays."""
-    X = arrays.get("X")
-    if X is None and {"indptr", "indices", "data", "shape"} <= arrays.keys():
+    sparse = {"indptr", "indices", "data", "shape"} <= arrays.keys()
+    X = arrays.get("X") if sparse else called("X", CALLED_X, arrays)
+    if X is None and sparse:
         from scipy.sparse import csr_array
 
         format_ = arrays.get("format", np.array(b"csr")).item()
@@ -142,13 +146,28 @@ def taken(arrays: dict[str, np.ndarray]) -> Batch:
             raise ValueError(f"expected a sparse matrix in the format csr, found {brief(format_)}; use tocsr() first")
         X = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"]))
     if X is None:
-        raise ValueError(
-            f"expected an array X, or the parts of a sparse matrix; found {shortened(', '.join(arrays), 120) or 'nothing'}"
-        )
+        raise misnamed(arrays)
     rows = checking.rows(X, "float64")
-    y = arrays.get("y")
+    y = called("y", CALLED_Y, arrays)
     y = None if y is None else checking.targets(y, rows.n, numeric=False)
     return Batch(rows.beside(weight=checking.sample_weights(arrays.get("sample_weight"), rows.n)), coded(y), {})
+
+
+def called(name: str, others: Sequence[str], arrays: dict[str, np.ndarray]) -> np.ndarray | None:
+    """Return an array by its name, or by another that is usual; None where there is none."""
+    found = [n for n in others if n in arrays]
+    if name not in arrays and len(found) > 1:
+        raise misnamed(arrays)
+    return arrays.get(name, arrays[found[0]] if found else None)
+
+
+def misnamed(arrays: dict[str, np.ndarray]) -> ValueError:
+    """Return the error of arrays among which the rows or labels cannot be told."""
+    there = ", ".join(f"{name} ({' x '.join(map(str, array.shape))})" for name, array in list(arrays.items())[:8])
+    return ValueError(
+        f"expected an array X, and y for labels, or the parts of a sparse matrix; found {shortened(there, 120) or 'nothing'}. Save "
+        "them by these names: numpy.savez(path, X=..., y=...)"
+    )
 
 
 def coded(y: np.ndarray | None) -> np.ndarray | Coded | None:

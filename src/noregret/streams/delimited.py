@@ -1,5 +1,7 @@
 """CSV and TSV: cells by delimiter, with or without a header; in quotes or not in CSV, while quotes in TSV are characters.
 
+Lines that begin with # before the first row are comments, unless they have as many cells as the row.
+
 A column is numbers when at least nine in ten of its cells are, in the first block that has any; later cells that do not fit are
 bad rows. Space around cells is dropped. Empty cells and NA, NaN, null, None and ? are missing.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +20,7 @@ import numpy as np
 from ..inputs.batch import BadRow, Position
 from ..inputs.labels import EXACT, NUMERIC
 from ..text import brief, shortened
+from ..transforms.dates import as_moments, is_iso
 from ..transforms.table_cells import WRITTEN
 from .pieces import holds
 from .records import LONGEST, joined, line_numbers, scanned
@@ -30,6 +34,8 @@ MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 PLAIN = r"^-?\d+(\.\d+)?([eE][-+]?\d+)?$"  # beyond doubt a number
 MOSTLY = 0.9
 PEEK = 200  # rows that tell whether the first one is a header
+COMMENTS = re.compile(rb"(?:[\r\n]*#[^\n]*\n?)+")
+COMMAS = r"^[+-]?\d+,\d+$"  # a number with a decimal comma, or with one between thousands
 LONGEST_NAME = 100  # characters; a longer cell is not a column name
 
 
@@ -51,18 +57,24 @@ class CsvReader(BlockReader):
         text: Any = (),
         required: Any = (),
         block: int = BLOCK,
+        decimal: str | None = None,
     ) -> None:
         super().__init__(source, on_bad, block, required)
+        if decimal not in (None, ".", ","):
+            raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
         if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii()):
             raise ValueError(f"delimiter must be one ASCII character, got {delimiter!r}")
         self.kind, self.header = kind, header
         self.quote = quote if quote is not None else "" if kind == "tsv" else '"'  # "" for none: a quote is then a character
         self.delimiter = delimiter or ("\t" if kind == "tsv" else None)
+        self.decimal = decimal or "."
         self.text = (text,) if isinstance(text, str) else tuple(text)
         self.numbers: tuple[str, ...] = ()  # columns whose cells must be numbers
         self._real: set[str] = set()  # columns of whole numbers that had fractions in a later block
         self.target: str | None = None  # a column of labels, which numbers must not change
         self._labels: Any = None  # those of a block that numbers would change, as text
+        self.dates: tuple[str, ...] | None = None  # columns whose cells must be dates; None where no dates are asked for
+        self.apart: set[str] = set()  # columns that are not features, which stay as they are
         self.named: set[str] = set()  # columns that are named somewhere: a row that holds one is the header
         self.columns: list[str] = []
         self.kinds: dict[str, str] = {}  # integer, number or text, once decided
@@ -71,7 +83,7 @@ class CsvReader(BlockReader):
         """Keep what a table reads as categories or text as it is written, too; and know a header by the names in it."""
         super().heed(table, learn)
         self.text, self.numbers, self.named = tuple(table.as_written), tuple(table.as_numbers), table.named
-        self.target = table.target
+        self.target, self.dates, self.apart = table.target, tuple(table.as_dates), table.apart
 
     def known(self) -> Position:
         """Return the columns and their kinds."""
@@ -89,21 +101,16 @@ class CsvReader(BlockReader):
     def begin(self, block: Block) -> int | None:
         """Read the header, or make one."""
         skip = len(BOM) if block.data.startswith(BOM) else 0
-        self.delimiter = self.delimiter or sniffed_delimiter(block.data[skip:])
-        starts, fields = scanned(block.data[skip:], self.delimiter, self.quote, block.final)
-        there = np.flatnonzero(fields)
-        if len(there) == 0:
+        lines = COMMENTS.match(block.data, skip)
+        after = skip if lines is None or lines.end() == len(block.data) else lines.end()
+        self.delimiter = self.delimiter or sniffed_delimiter(block.data[after:], ";\t|" if self.decimal == "," else ",;\t|")
+        after = self._without_rows(block, skip, after)
+        (start, end), found = self._head(block, after)
+        if not found:
             return len(block.data) if block.final else None
-        first = int(there[0])
-        head = block.data[skip + int(starts[first]) : skip + int(starts[min(first + PEEK, len(starts) - 1)])].decode(
-            "utf-8", "replace"
-        )
-        how: dict[str, Any] = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE}
-        csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # for cells of texts, which may be long
-        rows = csv.reader(io.StringIO(head, newline=""), delimiter=self.delimiter, skipinitialspace=True, **how)
-        cells, *more = [[c.strip() for c in row] for row in rows if row]
+        cells = found[0]
         if self.header is None:
-            self.header = not self.named.isdisjoint(cells) or is_header(cells, more)
+            self.header = self._is_named(found)
         names = [(self.header and cell) or f"c{j}" for j, cell in enumerate(cells)]
         if self.columns and set(names) != set(self.columns):
             raise ValueError(
@@ -112,9 +119,41 @@ class CsvReader(BlockReader):
             )
         refuse_twice(names, block.path)
         self.columns = names
-        for kind, known in (("number", self.numbers), ("text", self.text)):
+        for kind, known in (("number", self.numbers), ("text", self.text), ("date", self.dates or ())):
             self.kinds.update({n: kind for n in known if n in names})
-        return skip + int(starts[first + 1] if self.header else starts[first])
+        return after + (end if self.header else start)
+
+    def _head(self, block: Block, skip: int) -> tuple[tuple[int, int], list[list[str]]]:
+        """Return where the first record of a block begins and ends, and the cells of the first ones."""
+        assert self.delimiter is not None
+        data = block.data[skip:]
+        starts, fields = scanned(data, self.delimiter, self.quote, block.final)
+        there = np.flatnonzero(fields)
+        if len(there) == 0:
+            return (0, 0), []
+        first = int(there[0])
+        text = data[starts[first] : starts[min(first + PEEK, len(starts) - 1)]].decode("utf-8", "replace")
+        how: dict[str, Any] = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE}
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # for cells of texts, which may be long
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, skipinitialspace=True, **how)
+        return (int(starts[first]), int(starts[first + 1])), [[c.strip() for c in row] for row in rows if row]
+
+    def _without_rows(self, block: Block, skip: int, after: int) -> int:
+        """Return where lines of comments end: several at their end with the cells of a row are rows, and one may be the header."""
+        _, rows = self._head(block, after)
+        if after == skip or not rows:
+            return after
+        assert self.delimiter is not None
+        begin, alike = after, 0
+        for line in reversed(block.data[skip:after].splitlines(keepends=True)):
+            if len(rows[0]) == 1 or line.count(self.delimiter.encode()) != len(rows[0]) - 1:
+                break
+            begin, alike = begin - len(line), alike + 1
+        return after if alike == 1 and self._is_named(rows) else begin
+
+    def _is_named(self, rows: list[list[str]]) -> bool:
+        """Return whether the first row is a header."""
+        return not self.named.isdisjoint(rows[0]) or is_header(rows[0], rows[1:])
 
     def parse(self, block: Block) -> Parsed:
         """Parse the whole records of a block."""
@@ -194,7 +233,11 @@ class CsvReader(BlockReader):
         unknown = [n for n in self.columns if n not in self.kinds]
         table = self._read(data, self.kinds)
         for name in unknown:
-            kind = kind_of(table.column(name))
+            kind = kind_of(self._pointed(table.column(name)))
+            if kind == "text" and self.dates is not None and name not in self.apart and mostly_dates(table.column(name)):
+                kind = "date"
+            if kind == "text" and self.decimal == "." and name not in self.ignored:
+                refuse_commas(self.name, name, table.column(name))
             if kind is not None:
                 self.kinds[name] = kind
         return self._read(data, self.kinds) if any(n in self.kinds for n in unknown) else table
@@ -230,12 +273,12 @@ class CsvReader(BlockReader):
         """Return the cells of records as columns of numbers and texts."""
         import pyarrow as pa
 
-        types = {"integer": pa.int64(), "number": pa.float64()}
+        types = {"integer": pa.int64(), "number": pa.float64(), "date": pa.timestamp("us")}
         wanted = {n: types.get(kinds.get(n, "text"), pa.string()) for n in self.columns}
         self._labels = None
         asked = wanted | dict.fromkeys(self._real & kinds.keys(), pa.float64())
         try:
-            table = self._cells(data, asked | {n: pa.string() for n in self.columns if n == self.target})
+            table = self._cells(data, asked | {n: pa.string() for n in self.columns if n == self.target or kinds.get(n) == "date"})
         except pa.ArrowInvalid:  # fractions among whole numbers; and some space around numbers is none to this parser
             table = self._cells(data, dict.fromkeys(self.columns, pa.string()))
         columns = []
@@ -244,7 +287,7 @@ class CsvReader(BlockReader):
                 cells = trimmed(column, missing=name != self.id)
                 column = self._as(name, cells, wanted[name])
                 if name == self.target and changed(cells, column):
-                    self._labels = cells
+                    self._labels = self._pointed(cells)
             columns.append(column)
         return pa.table(columns, names=self.columns)
 
@@ -252,13 +295,28 @@ class CsvReader(BlockReader):
         """Return texts as what they are to be; whole numbers as real ones from where fractions come."""
         import pyarrow as pa
 
+        if pa.types.is_string(type_):
+            return column
+        if pa.types.is_timestamp(type_):
+            return as_moments(column)
+        column = self._pointed(column)
         if pa.types.is_int64(type_):
             try:
                 return column.cast(type_)
             except pa.ArrowInvalid:
                 type_ = pa.float64()
                 self._real.add(name)
-        return column if pa.types.is_string(type_) else column.cast(type_)
+        return column.cast(type_)
+
+    def _pointed(self, column: Any) -> Any:
+        """Return texts with points for decimal commas, and commas for points: 1.500 is no number where commas are decimal."""
+        import pyarrow.compute as pc
+
+        if self.decimal == ".":
+            return column
+        for old, new in ((".", "\0"), (",", "."), ("\0", ",")):
+            column = pc.replace_substring(column, old, new)
+        return column
 
     def _cells(self, data: bytes, types: dict[str, Any]) -> Any:
         """Return the cells of records as they are, or as numbers."""
@@ -276,6 +334,7 @@ class CsvReader(BlockReader):
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=types,
+                decimal_point=self.decimal,
                 null_values=[*MISSING, *(f" {m}" for m in MISSING)],
             ),
         )
@@ -294,10 +353,15 @@ class CsvReader(BlockReader):
         except pa.ArrowInvalid:  # it has other rows than were found, as a lone carriage return ends one: see _unreadable
             return
         for j, name in enumerate(self.columns):
-            if self.kinds.get(name) not in ("integer", "number"):
+            kind = self.kinds.get(name)
+            if kind not in ("integer", "number", "date"):
                 continue
             column = table.column(j).combine_chunks()
-            for k in not_numbers(column):
+            if kind == "date":
+                for k in not_dates(column):
+                    yield k, j + 1, f"a date such as 2024-01-31 or 2024-01-31T12:00:00 in column {name!r}", repr(column[k].as_py())
+                continue
+            for k in not_numbers(self._pointed(column)):
                 hint = (
                     "a number"
                     if name in self.required or name in self.numbers
@@ -352,6 +416,35 @@ def kind_of(column: Any) -> str | None:
     return "number" if (pc.sum(met.filter(numbers)).as_py() or 0) >= MOSTLY * pc.sum(met).as_py() else "text"
 
 
+def mostly_dates(column: Any) -> bool:
+    """Return whether nine in ten texts are dates."""
+    import pyarrow.compute as pc
+
+    counts = pc.value_counts(column.drop_null())
+    wrong = not_dates(counts.field("values"))
+    met = counts.field("counts")
+    return (pc.sum(met.take(wrong)).as_py() or 0) <= (1.0 - MOSTLY) * pc.sum(met).as_py() if wrong else len(met) > 0
+
+
+def not_dates(column: Any) -> list[int]:
+    """Return the rows of the cells that are not dates."""
+    texts = column.to_pylist()
+    wrong = {text for text in set(texts) if text is not None and not is_iso(text)}
+    return [k for k, text in enumerate(texts) if text in wrong]
+
+
+def refuse_commas(source: str, name: str, column: Any) -> None:
+    """Refuse to take numbers with decimal commas for categories."""
+    import pyarrow.compute as pc
+
+    texts = column.drop_null()
+    if (pc.mean(pc.match_substring_regex(texts, COMMAS)).as_py() or 0.0) >= MOSTLY:
+        raise ValueError(
+            f"{source}: column {name!r} holds {texts[0].as_py()!r}. If that is a number with a decimal comma, say so (decimal, "
+            "--decimal ,); else declare the column: categorical, text or ignore"
+        )
+
+
 def not_numbers(column: Any) -> list[int]:
     """Return the rows of the cells that are not numbers. Each text in doubt is tried once: a cast that fails is slow."""
     import pyarrow as pa
@@ -399,7 +492,7 @@ def knows_columns(position: Position) -> bool:
     columns, kinds, header, delimiter = (position.get(k) for k in ("columns", "kinds", "header", "delimiter"))
     if not (isinstance(columns, list) and isinstance(kinds, dict) and isinstance(header, bool) and isinstance(delimiter, str)):
         return False
-    decided = all(v in ("integer", "number", "text") for v in kinds.values())
+    decided = all(v in ("integer", "number", "text", "date") for v in kinds.values())
     return decided and all(type(v) is str for v in (*columns, *kinds)) and len(delimiter) == 1 and delimiter.isascii()
 
 
@@ -422,10 +515,10 @@ def is_header(cells: list[str], more: list[list[str]]) -> bool:
     return not any(row[j] == c for row in more for j, c in enumerate(cells) if j < len(row))
 
 
-def sniffed_delimiter(data: bytes) -> str:
+def sniffed_delimiter(data: bytes, among: str = ",;\t|") -> str:
     """Return the delimiter that is most frequent in the first line with any."""
     for line in data.splitlines()[:20]:
-        counts = {d: line.count(d.encode()) for d in ",;\t|"}
+        counts = {d: line.count(d.encode()) for d in among}
         if any(counts.values()):
             return max(counts, key=lambda d: counts[d])
     return ","

@@ -147,7 +147,7 @@ def _arff(head: Head) -> bool:
 
 
 def _jsonl(head: Head) -> bool:
-    return head.first.startswith("{")
+    return head.first.startswith("{") or head.first == "[" or head.first[:1] + head.first[1:].lstrip()[:1] == "[{"
 
 
 def _npz(head: Head) -> bool:
@@ -166,7 +166,7 @@ def _numbers(texts: Iterable[str]) -> bool:
 
 
 # ---- those of the library, the loosest first -------------------------------------------------------------------------
-CELLS = ("kind", "on_bad", "header", "delimiter")
+CELLS = ("kind", "on_bad", "header", "delimiter", "decimal")
 PARSED = ("on_bad", "hash_bits", "threads")
 
 for known in (
@@ -184,7 +184,13 @@ for known in (
     ),
     Format("vw", "named features, hashed", "noregret.streams.vw:VwReader", ("vw",), begins=_vw, takes=(*PARSED, "cross")),
     Format("arff", "a table, dense or sparse", "noregret.streams.arff:ArffReader", ("arff",), begins=_arff),
-    Format("jsonl", "a table: one object a line", "noregret.streams.tables:JsonReader", ("jsonl", "ndjson", "json"), begins=_jsonl),
+    Format(
+        "jsonl",
+        "a table: one object a line, or one array of objects",
+        "noregret.streams.tables:JsonReader",
+        ("jsonl", "ndjson", "json"),
+        begins=_jsonl,
+    ),
     Format(
         "npz",
         "arrays `X`, `y`, `sample_weight`, or a matrix as `scipy.sparse.save_npz` writes it",

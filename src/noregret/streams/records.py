@@ -1,4 +1,4 @@
-"""Records in bytes: where each begins, and how many cells it has, before anyone reads the cells."""
+"""Records in bytes: where each begins, and how many cells it has, before anyone reads the cells; and elements of JSON arrays."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from ..engine.compiling import compiled
 
+SPACES = bytes.maketrans(b"\r\n", b"  ")
 LONGEST = 1 << 24  # bytes; a quote that does not close within this was no quote
 
 
@@ -70,6 +71,42 @@ def scanned(data: bytes, delimiter: str, quote: str, final: bool, escape: str | 
         fields,
     )
     return starts[: n + 1], fields[:n]
+
+
+def scan_elements(data: Any, starts: Any, ends: Any) -> Any:
+    """Find the elements of a JSON array after its opening bracket. Return how many there are, and whether the last was closed by
+    the bracket of the array; starts[their number] is where the next one begins.
+    """
+    found, depth, at = 0, 0, 0
+    quoted, closed = False, False
+    starts[0] = 0
+    while at < data.shape[0] and not closed:
+        b = data[at]
+        if quoted:
+            quoted = b != 34
+            at += b == 92
+        elif b == 34:
+            quoted = True
+        elif b in (91, 123):
+            depth += 1
+        elif depth == 0 and b in (44, 93):
+            ends[found] = at
+            found += 1
+            starts[found] = at + 1
+            closed = b == 93
+        elif b in (93, 125) and depth > 0:
+            depth -= 1
+        at += 1
+    return found, closed
+
+
+def elements(data: bytes) -> tuple[np.ndarray, list[bytes], bool]:
+    """Return where the elements of a JSON array begin (and end), each on one line, and whether the array ends."""
+    room = data.count(b",") + 2
+    starts, ends = np.zeros(room, np.int64), np.zeros(room, np.int64)
+    n, closed = compiled(scan_elements)(np.frombuffer(data, np.uint8), starts, ends)
+    lines = [data[a:b].translate(SPACES) for a, b in zip(starts[:n].tolist(), ends[:n].tolist(), strict=True)]
+    return starts[: n + 1], lines, bool(closed)
 
 
 def joined(data: bytes, starts: np.ndarray, records: np.ndarray) -> bytes:

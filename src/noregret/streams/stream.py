@@ -31,6 +31,8 @@ class Stream:
     A pass without a front given begins with a fresh one, so running statistics and the numbering of names are those of the pass.
     """
 
+    labelled = False  # whether rows that are only answered must have labels too, since the answers are measured
+
     def __init__(self, reader: Reader, front: Front | None = None) -> None:
         self.reader = reader
         self.front = front
@@ -54,8 +56,11 @@ class Stream:
         """Yield batches whose data are Rows. A front that is given keeps learning; with learn=False it stays as it is."""
         if front is None and self.front is not None:
             front = self.front = self.front.fresh()
+        needed = learn or self.labelled
         if front is not None and front.table is not None:
-            self.reader.heed(front.table, learn)
+            self.reader.heed(front.table, needed)
+        if not needed:
+            self.reader.allow_unlabelled()
         for batch in self.reader.batches(position):
             yield batch if front is None else front.batch(batch, learn)
 
@@ -117,6 +122,7 @@ def stream(
     threads: int = 2,
     header: bool | None = None,
     delimiter: str | None = None,
+    decimal: str | None = None,
     piece: tuple[Position | None, Position | None] | None = None,
     **roles: Any,
 ) -> Stream:
@@ -145,7 +151,8 @@ def stream(
         raise ValueError(f"on_bad must be 'stop' or 'skip', got {on_bad!r}")
     given = {k: v for k, v in roles.items() if v is not None and v != () and v != []}
     crosses = [c for m in (*(() if front is None else front.maps), *maps) if isinstance(m, Namespaces) for c in m.crosses]
-    options = {"hash_bits": hash_bits, "on_bad": on_bad, "threads": threads, "header": header, "delimiter": delimiter}
+    cells = {"header": header, "delimiter": delimiter, "decimal": decimal}
+    options = {"hash_bits": hash_bits, "on_bad": on_bad, "threads": threads, **cells}
     reader = open_reader(source, y, format, **options, cross=crosses or given.get("cross", ()))
     reader = reader if piece is None else reader.piece(*piece)
     if crosses and not reader.cross:

@@ -1,4 +1,4 @@
-"""Tables in files: JSON lines, Parquet and Arrow files."""
+"""Tables in files: JSON lines and arrays, Parquet and Arrow files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,12 @@ from ..text import HALVES, brief, said
 from ..transforms.table_cells import OPEN, flat
 from .delimited import refuse_twice
 from .pieces import limits, places
-from .source import Held, Source, open_plain, place, size_of
+from .records import elements, line_numbers
+from .source import Held, Source, no_position, open_plain, place, size_of
 from .table_reader import BLOCK, BOM, Block, BlockReader, Parsed, Stretch, TableReader
 
 ROWS = 1 << 15
+BRACKET = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")  # how a file begins that is one array
 DEEPEST = 64  # objects and lists inside each other; parsers that recurse overflow the stack somewhere beyond a thousand
 TEXT = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|$)', re.S)
 
@@ -31,28 +34,79 @@ LARGEST = sys.float_info.max
 
 
 class JsonReader(BlockReader):
-    """One JSON object a line. Nested objects have dots in their names; keys may come and go, and hold texts or numbers."""
+    """One JSON object a line, or one array of them. Nested objects have dots in their names; keys may come and go, and hold texts
+    or numbers.
+    """
 
     kind = "jsonl"
     prompt = True
 
     def __init__(self, source: Source, on_bad: str = "stop", required: Any = (), block: int = BLOCK) -> None:
         super().__init__(source, on_bad, block, required)
+        self.array: str | None = None  # "" for lines, "open" in an array, "closed" after it; None before the file begins
+
+    def known(self) -> Position:
+        """Return that this is inside or after an array."""
+        return {"array": self.array} if self.array else {}
+
+    def remember(self, position: Position) -> None:
+        """Take it back."""
+        self.array = position.get("array")
+        if self.array not in (None, "open", "closed"):
+            raise no_position(position)
+
+    @property
+    def settled(self) -> bool:  # type: ignore[override]
+        """Whether it is known if the files hold lines or arrays."""
+        return self.array is not None
 
     def begin(self, block: Block) -> int:
-        """Skip a byte order mark."""
-        return len(BOM) if block.data.startswith(BOM) else 0
+        """Skip a byte order mark and the bracket of an array."""
+        found = BRACKET.match(block.data)
+        self.array = "open" if found else ""
+        return found.end() if found else len(BOM) if block.data.startswith(BOM) else 0
 
     def parse(self, block: Block) -> Parsed:
-        """Parse the whole lines of a block: all at once where Arrow can, line by line where not."""
+        """Parse the whole lines or elements of a block: all at once where Arrow can, one by one where not."""
+        if self.array:
+            return self._elements(block)
         end = len(block.data) if block.final else block.data.rfind(b"\n") + 1
         data = block.data[:end]
+        return Parsed(self._rows(block.path, data, count(block.line)), end)
+
+    def _elements(self, block: Block) -> Parsed:
+        """Parse the whole elements of an array."""
+        starts, lines, closed = elements(block.data) if self.array == "open" else (np.zeros(1, np.int64), [], False)
+        end, rest = int(starts[-1]), block.data[starts[-1] :]
+        inside = self.array == "open" and not closed
+        line = block.line + block.data.count(b"\n", 0, end)
+        if inside and block.final and (rest.strip() or self.span[1] is None):
+            self.bad(BadRow(block.path, line, None, "] after the last object", "none"))
+        elif not inside and rest.strip():
+            self.bad(BadRow(block.path, line, None, "nothing after the array", repr(rest.strip()[:60].decode("utf-8", "replace"))))
+        self.array = "open" if inside else "closed"
+        begins = starts[:-1] + [len(line) - len(line.lstrip()) for line in lines] if lines else starts[:-1]
+        rows = self._rows(block.path, b"\n".join(lines), line_numbers(block.data, begins, block.line).tolist())
+        return Parsed(rows, end if inside and not block.final else len(block.data))
+
+    def hides(self, path: str) -> bool:
+        """Return whether this is an array, where objects may take several lines."""
+        with open_plain(path) as file:
+            return BRACKET.match(file.read(BLOCK)) is not None
+
+    def records(self, block: Block) -> np.ndarray:
+        """Return where the whole elements of an array begin, and where the last one ends."""
+        starts, _, closed = elements(block.data)
+        return np.append(starts[:-1], len(block.data)) if closed else starts
+
+    def _rows(self, path: str, data: bytes, numbers: Iterable[int]) -> Any:
+        """Return objects, one a line, as a record batch; `numbers` are those of the lines in the file."""
         if not data.strip():
-            return Parsed(None, end)
+            return None
         rows = fast_json(data, self.ignored)
         if rows is None or self._lacking(rows) or self._rewrites(rows):
-            rows = self._slowly(block, data)
-        return Parsed(rows, end)
+            rows = self._slowly(path, data, numbers)
+        return rows
 
     def _lacking(self, rows: Any) -> bool:
         """Return whether cells that must be there are missing, or a weight is negative."""
@@ -68,13 +122,13 @@ class JsonReader(BlockReader):
 
         return self.id in rows.schema.names and pa.types.is_floating(rows.column(self.id).type)
 
-    def _slowly(self, block: Block, data: bytes) -> Any:
+    def _slowly(self, path: str, data: bytes, numbers: Iterable[int]) -> Any:
         """Parse line by line, and say which line is bad."""
         rows = []
-        for k, line in enumerate(data.split(b"\n")):
+        for number, line in zip(numbers, data.split(b"\n"), strict=False):
             if line.strip():
                 try:
-                    rows.append(self._object(line, block.path, block.line + k))
+                    rows.append(self._object(line, path, number))
                 except BadRow as bad:
                     self.bad(bad)
         return records_batch(rows)
@@ -83,18 +137,18 @@ class JsonReader(BlockReader):
         """Return the cells of one line."""
         if (deep := depth(line)) > DEEPEST:
             raise BadRow(path, number, None, f"at most {DEEPEST} objects and lists inside each other", f"{deep}")
+        wanted = "a JSON object" if self.array else "a JSON object on one line"
         try:
             x = json.loads(line)
         except json.JSONDecodeError as e:
-            raise BadRow(
-                path, number, e.colno, "a JSON object on one line", f"{e.msg}: {line[:60].decode('utf-8', 'replace')!r}"
-            ) from None
+            found = f"{e.msg}: {line.strip()[:60].decode('utf-8', 'replace')!r}"
+            raise BadRow(path, number, None if self.array else e.colno, wanted, found) from None
         except UnicodeDecodeError:
             raise BadRow(path, number, None, "text in UTF-8", "bytes of another encoding") from None
         except ValueError:  # Python makes no whole number of so many digits
             raise BadRow(path, number, None, "finite numbers", "one of thousands of digits") from None
         if not isinstance(x, dict):
-            raise BadRow(path, number, 1, "a JSON object on one line", f"a {type(x).__name__}")
+            raise BadRow(path, number, None if self.array else 1, wanted, f"a {type(x).__name__}")
         cells = dict(flat({k: v for k, v in x.items() if k not in self.ignored}))
         if self.id is not None and isinstance(cells.get(self.id), (int, float)):
             cells |= {k: v for k, v in flat(json.loads(line, parse_int=str, parse_float=str)) if k == self.id}

@@ -301,6 +301,10 @@ class TextReader(Reader):
         self.replayable = self.size is not None  # not so: standard input, pipes
         self.hash_bits, self.stops, self.threads, self.block, self.labelled = hash_bits, on_bad == "stop", threads, block, labelled
 
+    def allow_unlabelled(self) -> None:
+        """Go by the first example."""
+        self.labelled = None if self.labelled else self.labelled
+
     def has_label(self, line: bytes) -> bool | None:
         """Return whether a line has a label, None if it holds no example."""
         raise NotImplementedError

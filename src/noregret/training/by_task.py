@@ -24,6 +24,7 @@ class ByTask(NamedTuple):
     missed: Callable[[Any, np.ndarray], float] | None  # how far answers are from labels, summed; None where they are not compared
     classes: bool = False  # whether answers are labels, of which the wrong ones are mistakes
     start: str = ""  # the default learner; without one the task is never guessed
+    labelled: bool = True  # whether it cannot learn from rows without labels
 
 
 # ---- labels --------------------------------------------------------------------------------------------------------------
@@ -57,7 +58,9 @@ def as_marks(y: Any, name: str) -> np.ndarray | None:
 def present(y: Any) -> None:
     """Refuse a source without labels."""
     if y is None:
-        raise ValueError("the source has no labels: name their column (target, --target), or use predict")
+        raise ValueError(
+            "the source has no labels: name their column in a table (target, --target), call their array y in .npz, or use predict"
+        )
 
 
 # ---- errors --------------------------------------------------------------------------------------------------------------
@@ -75,7 +78,7 @@ def sum_distances(y: Any, predicted: np.ndarray) -> float:
 BY_TASK = {
     "classification": ByTask(as_classes, count_mistakes, classes=True, start="auto"),
     "regression": ByTask(as_numbers, sum_distances, start="auto_regressor"),
-    "one_class": ByTask(as_marks, None),
+    "one_class": ByTask(as_marks, None, labelled=False),
 }
 
 

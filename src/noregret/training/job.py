@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from ..streams.source import is_plain, size_of
 from ..streams.stream import Stream, counting, stream
 from ..transforms.pipeline import Pipeline
 from .by_task import first_learner, suited
+from .guessing import with_target
 from .marks import files_of, marks
 from .opening import Trainable, opening, options_for, same_rows
 from .proceeding import beginning, continued, noted, resumed
@@ -33,6 +34,7 @@ class Trained(NamedTuple):
     finished: bool  # whether the end of the last epoch was reached
     stream: Stream
     added: int  # examples learned in this call
+    notes: Sequence[str] = ()  # what was chosen for the user
 
 
 def train(
@@ -67,19 +69,21 @@ def train(
     path = checked(save, resume, continue_, checkpoint_every, checkpoint_seconds, epochs)
     going_on = (resume or continue_) and path is not None and path.exists()
 
-    def opening_as(source: Any, **options: Any) -> Stream:
-        opened = stream(source, y, **options)
+    def growing(opened: Stream) -> Stream:
         return Stream(Growing(opened.reader, stop), opened.front) if follow else opened
 
     chosen: Trainable
     if not going_on and model is None:
-        opened = opening_as(source, **options)
-        chosen = first_learner(opened)[0]
+        opened, notes = with_target(stream(source, y, **options), None)
+        opened = growing(opened)
+        chosen, more = first_learner(opened)
+        notes += more
     else:
         chosen = load(path) if going_on else made(model)
         options = options_for(chosen, options)
-        opened = opening_as(source, **options)
-        if isinstance(chosen, Pipeline) and opened.front is not None and "front" not in opening(chosen):
+        opened, notes = with_target(stream(source, y, **options), chosen)
+        opened = growing(opened)
+        if isinstance(chosen, Pipeline) and opened.front is not None and (notes or "front" not in opening(chosen)):
             chosen.adopt(opened.front)
     at = beginning(opened.name)
     if going_on and path is not None:
@@ -88,9 +92,10 @@ def train(
         if resume:
             at = resumed(path, found, opened)
         else:
-            opened, at = continued(path, found, opened, lambda paths: opening_as(paths, **options))
+            opened, at = continued(path, found, opened, lambda paths: growing(stream(paths, y, **options)))
         drafts.clear(path)
-    return Job(chosen, opened, path, at).run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
+    done = Job(chosen, opened, path, at).run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
+    return done._replace(notes=notes)
 
 
 def checked(

@@ -18,6 +18,7 @@ from ..engine.words import strict
 from .names import Store, find, wider
 
 NUMBER, CATEGORY, TEXT = 0, 1, 2
+DATE = 3  # a column of which others are made, before it comes here
 DONE, NAMES, ENTRIES, BYTES, PIECES, MEETING = 0, 1, 2, 3, 4, 5  # why `encode` stopped: what is full
 NUMBERS_ROW, TEXTS_ROW, ROLE, SINCE, NAME, NAME_END, FIRST, LAST, KNOWN, KNOWN_MARK = range(10)  # of a column, see Job
 START, END, TAG, WORD, WORD_END = range(5)  # of a piece; words are in the same array, counted apart

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .encode import NUMBER, ONCE, SUM, TEXT, Job, characters
+from .encode import DATE, NUMBER, ONCE, SUM, TEXT, Job, characters
 
 MOST = 1.7976931348623157e308
 LONG = 256  # bytes; a value longer than this in a column nobody declared categorical is not a category
@@ -38,7 +38,7 @@ class Steady(NamedTuple):
     @classmethod
     def of(cls, roles: dict[str, int], declared: set[str], job: Job) -> Steady:
         """Return it for the columns known."""
-        at = {name: j for j, name in enumerate(roles)}
+        at = {name: -1 if role == DATE else j for j, (name, role) in enumerate(roles.items())}
         given = [role if name in declared else -1 for name, role in roles.items()]
         long = [role == TEXT or name in declared for name, role in roles.items()]
         return cls(roles, at, given, long, job.text.tobytes(), job.columns, job.crosses)
@@ -53,7 +53,7 @@ class Steady(NamedTuple):
             j, kind = at.get(name), type(v)
             if name in leave or (j is None and v is None):
                 continue
-            if j is None:
+            if j is None or j < 0:
                 return None
             if v is None:
                 v, kind = np.nan, NoneType

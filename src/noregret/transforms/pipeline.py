@@ -31,9 +31,9 @@ from .side_columns import targets_and_sides
 from .step import Map
 from .table import Table, plain
 from .table_cells import is_frame, record_of
-from .table_settings import Category, Cross, Hash, Ignore, Number, TableSetting, Text
+from .table_settings import Category, Cross, Date, Hash, Ignore, Number, TableSetting, Text
 
-__all__ = ["Category", "Cross", "Hash", "Ignore", "Number", "Pipeline", "Text", "pipeline"]
+__all__ = ["Category", "Cross", "Date", "Hash", "Ignore", "Number", "Pipeline", "Text", "pipeline"]
 
 
 def pipeline(*steps: Any) -> Pipeline:

@@ -13,12 +13,12 @@ from ..inputs.checking import Rows
 from ..text import brief, shortened
 from . import names as stores
 from .dicts_of_numbers import Places, bags, placed
-from .encode import CATEGORY, NUMBER, TEXT, Job, run
+from .encode import CATEGORY, DATE, NUMBER, TEXT, Job, run
 from .encoder_input import LONG, Steady, Words, with_room
 from .step import Step
 from .table_cells import Column, columns_of, dict_columns, fields_of, is_open, stacked, unknown
 
-ROLES = ("numeric", "categorical", "text")
+ROLES = ("numeric", "categorical", "text", "date")
 APART = ("target", "weight", "id", "time", "task", "bundle", "user", "item")  # settings that name a column which is not a feature
 WORDY = 5  # a text column whose first value has more words than this is read as words, and as categories otherwise
 MANY, PIECE = 256, 32  # dicts with more different keys than MANY are encoded PIECE at a time
@@ -43,7 +43,9 @@ class Table(Step):
     `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns that are not features,
     and `ignore` those to leave out; tasks are for learners of several, which get them as text. Columns that `numeric`,
     `categorical` and `text` do not name are decided by their first value: a number or truth value is numeric, a text of more than
-    five words is text, any other is categorical. Dates are refused: ignore them, or make numbers of them.
+    five words is text, any other is categorical. Dates, and texts in ISO form in columns that `date` names, become the features
+    `when.year=2024`, `when.month=1`, `when.weekday=3` (Monday is 1), `when.hour=12` (but at midnight sharp) and `when.elapsed`,
+    the years since 2000.
 
     A number is the feature `age`, and a missing one (None, NaN, null) `age?`; a category is `country=DE`; a word is
     `body:free`, counted (or 1 with `binary`), and with `ngrams=2` also `body:free money`; `chars=(2, 4)` adds character grams,
@@ -81,10 +83,18 @@ class Table(Step):
         bundle: str | None = None,
         user: str | None = None,
         item: str | None = None,
+        date: Any = None,
     ) -> None:
         self.target, self.weight, self.id, self.time, self.task = target, weight, id, time, task
         self.bundle, self.user, self.item = bundle, user, item
-        self.numeric, self.categorical, self.text, self.ignore, self.cross = numeric, categorical, text, ignore, cross
+        self.numeric, self.categorical, self.text, self.date, self.ignore, self.cross = (
+            numeric,
+            categorical,
+            text,
+            date,
+            ignore,
+            cross,
+        )
         self.ngrams, self.chars, self.lower, self.binary, self.hash_bits, self.names = (
             ngrams,
             chars,
@@ -206,17 +216,18 @@ class Table(Step):
         _, numbers, values = self.rows([x], learn).arrays
         return numbers, values
 
-    def _declared(self) -> tuple[set[str], set[str]]:
-        """Return the columns declared numbers, and those declared something else."""
+    def _declared(self) -> tuple[set[str], set[str], set[str]]:
+        """Return the columns declared numbers, those declared categories or text, and those known to be dates."""
         roles = {**self._roles, **{n: r for n, r in self._columns.items() if n == self.id}}  # an id that was a feature is text now
-        return {n for n, r in roles.items() if r == NUMBER}, {n for n, r in roles.items() if r != NUMBER}
+        found = [{n for n, r in roles.items() if r in kinds} for kinds in ((NUMBER,), (CATEGORY, TEXT))]
+        return found[0], found[1], set(self.as_dates) - self._leave
 
     def _check_schema(self, names: list[str], learn: bool) -> None:
         """Hold closed tables to the columns of the first one."""
         found = frozenset(names) - self._leave
         if self._schema is None:
             wanted = [*self._roles, *(n for c in self._crosses for n in c)]
-            absent = [n for n in wanted if n not in found]
+            absent = [n for n in wanted if n not in found and n.rpartition(".")[0] not in found]  # when.month is made of when
             if absent:
                 raise ValueError(unknown(absent, names))
             if learn:
@@ -257,6 +268,11 @@ class Table(Step):
             return self._columns, {}
         roles = dict(self._columns)
         for row, is_text, c in joining:
+            if c.date is not None and roles.setdefault(c.date, DATE) != DATE:
+                raise TypeError(
+                    f"feature {c.date!r} is a date in row {row}, and was {ROLES[roles[c.date]]} before. Give one kind of cell, or "
+                    "leave it out (ignore)."
+                )
             wordy = is_text and not c.category and len(c.text(row).split()) > WORDY
             roles[c.name] = self._roles.get(c.name, TEXT if wordy else CATEGORY if is_text else NUMBER)
         return roles, {c.name: row for row, _, c in joining}
@@ -265,7 +281,7 @@ class Table(Step):
         """Return the input of the encoder, with room to begin with."""
         if columns:  # those that are not here give nothing
             here = {c.name for c in columns}
-            roles = {name: role for name, role in roles.items() if name in here}
+            roles = {name: role for name, role in roles.items() if name in here and role != DATE}
         names = [name.encode("utf-8", "surrogatepass") for name in roles]
         numbers, text, starts, where = stacked(columns, n, b"".join(names))
         rank = {c.name: where[k].tolist() for k, c in enumerate(columns)}
@@ -297,13 +313,23 @@ class Table(Step):
     @property
     def as_written(self) -> list[str]:
         """Columns known as categories, text, ids or tasks: readers keep them as they are written, 007 and not 7."""
-        known = [name for name, role in {**self._columns, **self._roles}.items() if role != NUMBER]
+        known = [name for name, role in {**self._columns, **self._roles}.items() if role in (CATEGORY, TEXT)]
         return [*known, *(name for name in (self.id, self.task) if name is not None)]
 
     @property
     def as_numbers(self) -> list[str]:
         """Columns known as numbers: anything else there is a bad row."""
         return [name for name, role in {**self._columns, **self._roles}.items() if role == NUMBER and name != self.id]
+
+    @property
+    def as_dates(self) -> list[str]:
+        """Columns known as dates."""
+        return [name for name, role in {**self._columns, **self._roles}.items() if role == DATE]
+
+    @property
+    def apart(self) -> set[str]:
+        """Columns that are not features."""
+        return set(self._reserved)
 
     @property
     def ignored(self) -> list[str]:
@@ -390,7 +416,7 @@ class Table(Step):
         table = cls(**settings)
         table._store = stores.restored(tensors["pool"], tensors["ends"])
         table._columns = {str(k): int(role) for k, role in meta["columns"]}
-        if not set(table._columns.values()) <= {NUMBER, CATEGORY, TEXT}:
+        if not set(table._columns.values()) <= {NUMBER, CATEGORY, TEXT, DATE}:
             raise ValueError(f"expected roles of columns, found {meta['columns']}")
         table._schema = None if meta["schema"] is None else frozenset(meta["schema"])
         return table

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..text import brief, shortened
+from .dates import NONE, arrow_moments, is_date, moment, parts_of
 
 OPEN = b"noregret.open"  # in the metadata of a schema: other batches may have other columns, as lines of JSON do
 WRITTEN = b"noregret.written"  # likewise: the target is a column of numbers that comes as text, since numbers would change labels
@@ -30,6 +31,7 @@ class Column(NamedTuple):
     numbers: np.ndarray | None
     texts: Texts | None
     category: bool = False  # of a type that is for categories alone
+    date: str | None = None  # the column of dates of which this one is made
 
     def first(self) -> tuple[int, bool]:
         """Return the first row with a value (-1 without any), and whether it is a text."""
@@ -123,12 +125,20 @@ def fields_of(record: Any) -> list[tuple[str, Any]]:
     return found
 
 
-def columns_of(record: Any, leave: Iterable[str], numeric: Iterable[str], named: Iterable[str]) -> list[Column]:
-    """Return the columns of a record batch, those to leave out apart; `numeric` and `named` ones are read as numbers or texts."""
+def columns_of(
+    record: Any, leave: Iterable[str], numeric: Iterable[str], named: Iterable[str], dates: Iterable[str]
+) -> list[Column]:
+    """Return the columns of a record batch, those to leave out apart; `numeric`, `named` and `dates` are read as numbers, texts and
+    dates.
+    """
     found: dict[str, Column] = {}
     absent = is_open(record)  # a null is then as good as no cell
     for name, array in fields_of(record):
         if name in leave:
+            continue
+        if name in dates or (is_dates(array) and name not in named):
+            moments = arrow_moments(name, array)
+            found |= {c.name: c for c in date_columns(name, moments, np.isnat(moments) & absent)}
             continue
         column = column_of(name, array, name in numeric, name in named)
         if column.numbers is not None and absent:
@@ -140,6 +150,20 @@ def columns_of(record: Any, leave: Iterable[str], numeric: Iterable[str], named:
     return list(found.values())
 
 
+def date_columns(name: str, moments: np.ndarray, absent: np.ndarray) -> list[Column]:
+    """Return the columns made of one of dates; `absent` says where there is no cell at all."""
+    texts, elapsed = parts_of(moments)
+    found = [Column(f"{name}.{part}", None, texts_of(cells), True, name) for part, cells in texts.items()]
+    return [*found, Column(f"{name}.elapsed", np.where(absent, np.inf, elapsed), None, False, name)]
+
+
+def is_dates(array: Any) -> bool:
+    """Return whether a column of Arrow holds dates."""
+    import pyarrow as pa
+
+    return pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
+
+
 def column_of(name: str, array: Any, numeric: bool, named: bool) -> Column:
     """Return one column of Arrow."""
     import pyarrow as pa
@@ -148,6 +172,8 @@ def column_of(name: str, array: Any, numeric: bool, named: bool) -> Column:
     category = kinds.is_dictionary(array.type)
     if category:
         array = array.dictionary_decode()
+    if is_dates(array):  # declared to be something else
+        array = array.cast(pa.string())
     kind = array.type
     if kinds.is_null(kind):
         return Column(name, None, None)
@@ -155,8 +181,8 @@ def column_of(name: str, array: Any, numeric: bool, named: bool) -> Column:
         return Column(name, numbers_in(name, array), None) if numeric else Column(name, None, arrow_texts(array), category)
     if not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind)):
         raise TypeError(
-            f"column {brief(name)} is of type {shortened(str(kind), 80)}; expected numbers, texts or "
-            "truth values. Leave it out (ignore), use a date as the time column (time), or make a number or text of it first."
+            f"column {brief(name)} is of type {shortened(str(kind), 80)}; expected numbers, texts, truth values or dates. Leave "
+            "it out (ignore), or make a number or text of it first."
         )
     if named or (category and not numeric):
         coded = array.dictionary_encode()
@@ -227,16 +253,24 @@ def flat(x: Mapping[Any, Any], before: str = "") -> Iterable[tuple[str, Any]]:
 
 
 def dict_columns(
-    X: Sequence[Mapping[Any, Any]], leave: Iterable[str], numeric: Iterable[str], named: Iterable[str]
+    X: Sequence[Mapping[Any, Any]], leave: Iterable[str], numeric: Iterable[str], named: Iterable[str], dates: Iterable[str]
 ) -> list[Column]:
     """Return the columns of examples given as dicts, in order of appearance."""
     n = len(X)
     numbers: dict[str, np.ndarray] = {}
     texts: dict[str, list[str | None]] = {}
     names: dict[str, None] = {}
+    moments: dict[str, np.ndarray] = {name: np.full(n, NONE) for name in dates}
+    there: dict[str, np.ndarray] = {}
     for row, x in enumerate(X):
         for name, v in flat(x):
             if name in leave:
+                continue
+            if is_date(v) and name in named:
+                v = str(v)
+            if is_date(v) or name in moments:
+                moments.setdefault(name, np.full(n, NONE))[row] = moment(name, v, row)
+                there.setdefault(name, np.zeros(n, bool))[row] = True
                 continue
             v = math.nan if v is None else v
             kind = type(v)
@@ -253,7 +287,8 @@ def dict_columns(
                 if name not in numbers:
                     numbers[name] = np.full(n, np.inf)
                 numbers[name][row] = number(name, v, row)
-    return [Column(k, numbers.get(k), texts_of(texts[k]) if k in texts else None) for k in names]
+    found = [Column(k, numbers.get(k), texts_of(texts[k]) if k in texts else None) for k in names]
+    return found + [c for k in there for c in date_columns(k, moments[k], ~there[k])]
 
 
 def number(name: str, v: Any, row: int) -> Any:
@@ -276,6 +311,10 @@ def unknown(names: Sequence[str], known: Sequence[str]) -> str:
     """Return an error's words for columns that are not there, with what may have been meant."""
     same = [n for n in known if n.casefold() == names[0].casefold()]
     near = same or difflib.get_close_matches(names[0], known, 1)
-    there = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
     hint = f"; did you mean {brief(near[0])}?" if near else ""
-    return f"no column {brief(names[0])}{hint} (columns: {shortened(there, 300)})"
+    return f"no column {brief(names[0])}{hint} (columns: {listing(known)})"
+
+
+def listing(names: Sequence[str]) -> str:
+    """Return names of columns for an error, the first of many."""
+    return shortened(", ".join(names[:20]) + (", ..." if len(names) > 20 else ""), 300)

@@ -63,6 +63,12 @@ class Number(Columns):
     role = "numeric"
 
 
+class Date(Columns):
+    """Columns of dates."""
+
+    role = "date"
+
+
 class Ignore(Columns):
     """Columns to leave out."""
 

@@ -17,6 +17,7 @@ from ...spelling import distinct, made, spelled, titled
 from ...streams.stream import Stream, known_options, stream
 from ...text import plural
 from ...training.by_task import first_learner, suited, task_of
+from ...training.guessing import with_target
 from ...training.opening import opening, opening_of, with_task
 from ...transforms.pipeline import Pipeline
 from ...transforms.scale import Scale
@@ -60,9 +61,10 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
     if isinstance(chosen, Pipeline):
         plan.source |= opening(chosen)
     plan.source = with_task(plan.source, [chosen])
-    opened = stream(source, y, **plan.source)
+    opened = plan.open(source, y, [chosen])
     if chosen is None:
-        chosen, plan.notes = first_learner(opened)
+        chosen, more = first_learner(opened)
+        plan.notes += more
     learner, maps = (chosen.learner, chosen.front.maps) if isinstance(chosen, Pipeline) else (chosen, ())
     report = plan.study("evaluate", opened, [Run(learner, titled(learner, maps), plan.settings)])
     if opened.front is not None:
@@ -102,9 +104,10 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
         plan.notes.append(f"{'All learn' if len(given) > 1 else 'It learns'} after {' > '.join(maps)}.")
     plan.source |= opening_of(shared)
     plan.source = with_task(plan.source, given)
-    opened = stream(source, y, **plan.source)
+    opened = plan.open(source, y, [None] if models is None else given)
     if models is None:
-        task, plan.notes = task_of(opened)
+        task, more = task_of(opened)
+        plan.notes += more
         given = [made(m) for m in KINDS[task].dozen]
         fronts = [None] * len(given)
     if not given:
@@ -138,7 +141,7 @@ def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     plan = Plan(with_task(options, learners))
     swept = [k for k, v in grid.items() if len(v) > 1]
     titles = [" ".join([base.name, *(f"{k}={s[k]}" for k in swept)]) for s in settings]
-    opened = stream(source, y, **plan.source)
+    opened = plan.open(source, y, learners)
     runs = [Run(m, title, plan.settings) for m, title in zip(learners, titles, strict=True)]
     report = plan.study("sweep", opened, runs)
     by_title = dict(zip(titles, settings, strict=True))
@@ -220,6 +223,12 @@ class Plan:
                 raise ValueError(f"{name} is found in the order of the rows: it does not go with permutations")
         if self.settings.delay and self.source.get("time") is not None:
             raise ValueError("rows in other orders have no times: a delay by the time column does not go with permutations")
+
+    def open(self, source: Any, y: Any, models: Sequence[Any]) -> Stream:
+        """Return the source as a stream, with labels if the models need them."""
+        opened, notes = with_target(stream(source, y, **self.source), *models)
+        self.notes += notes
+        return opened
 
     def study(self, kind: str, opened: Stream, runs: list[Run]) -> Report:
         """Do it."""
@@ -304,6 +313,7 @@ class Plan:
         if self.holdout is None:
             return None
         other = stream(self.holdout, **self.source)
+        other.labelled = True
         if other.reader.tabular != opened.reader.tabular:
             kinds = [f"{s.name} has {'named columns' if s.reader.tabular else 'numbered features'}" for s in (opened, other)]
             raise ValueError(f"the rows of holdout must be like those of the source: {', and '.join(kinds)}")
