@@ -145,6 +145,18 @@ def test_a_row_that_a_map_refuses_changes_nothing():
     assert m.to_bytes() == before
 
 
+def test_a_target_whose_square_overflows_changes_nothing():
+    X, y = stream(50)
+    m = nr.AutoRegressor().partial_fit(X, y)
+    before = m.to_bytes()
+    for size in (1e141, -1e200, 1e308):
+        with pytest.raises(ValueError, match="y in row 1 is .* at most 1e\\+140"):
+            m.partial_fit(X[:2], [1.0, size])
+        with pytest.raises(ValueError, match="y in row 0 is"):
+            m.learn_one(X[0], size)
+    assert m.to_bytes() == before
+
+
 @pytest.mark.parametrize("learners", ["pa1+rls", [nr.RLS(), nr.PA1()], [nr.RLS(), nr.AutoRegressor()]])
 def test_refused(learners):
     with pytest.raises(TypeError, match="expected regressors"):

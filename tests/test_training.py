@@ -146,3 +146,14 @@ def test_drafts_of_a_killed_process_are_cleared(tmp_path):
     train(source, save=tmp_path / "m.nr", resume=True)
     assert not draft.exists()
     assert other.exists()
+
+
+@pytest.mark.parametrize("way", ["resume", "continue_"])
+def test_the_rest_after_a_limit_is_not_taken_for_learned(way, tmp_path):
+    rows, model = tmp_path / "rows.svm", tmp_path / "m.nr"
+    rows.write_text("".join(f"{(-1) ** i} {i % 7 + 1}:1\n" for i in range(1000)))
+    nr.train(rows, nr.PA1(), save=model, limit=100)
+    with pytest.raises(ValueError, match="has learned only the first 100 rows of .*rows.svm, as limit said"):
+        nr.train(rows, save=model, **{way: True})
+    nr.train(rows, nr.PA1(), save=model, limit=1000)
+    assert nr.train(rows, save=model, **{way: True}).examples == 1000

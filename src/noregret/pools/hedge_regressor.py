@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from ..families.adaptive import NAGRegressor
 from ..families.coin import CoinRegressor
 from ..tasks.regression import Regressor
@@ -16,6 +18,8 @@ from ..transforms.random_features import RandomBinning
 from ..transforms.scale import Scale
 from .averaging import AveragingPool
 from .pooled import Pooled
+
+MOST = 1e140  # in size, of a target: the squares of 10^20 rows have a finite sum
 
 
 def recommended() -> list[Any]:
@@ -71,6 +75,14 @@ class HedgeRegressor(Pooled, Regressor):
     dtype = "float64"
     advice: ClassVar[tuple[str, ...]] = ("mean so far", "last target")
     without: ClassVar[tuple[str, ...]] = ("fit_intercept", "average", "dtype")
+
+    def targets(self, y: Any, n: int) -> np.ndarray:
+        """Return the targets, checked: sums of their squares must stay finite."""
+        found = super().targets(y, n)
+        if n and not np.abs(found).max() <= MOST:
+            at = int(np.argmax(np.abs(found)))
+            raise ValueError(f"y in row {at} is {found[at]:g}; expected targets of at most {MOST:g} in size. Rescale them.")
+        return found
 
     # ---- what a pool asks for ----------------------------------------------------------------------------------------
     @classmethod

@@ -100,7 +100,7 @@ def task_of(opened: Stream) -> tuple[str, list[str]]:
     batch = next(iter(opened.chunks()), None)
     if batch is None or batch.y is None:
         raise ValueError(f"{opened.name} has no {'examples' if batch is None else 'labels'}")
-    if isinstance(batch.y, Coded) and not any(isinstance(v, float) for v in batch.y.values):
+    if isinstance(batch.y, Coded) and not amounts(batch.y):
         return "classification", []
     values = np.unique(as_numbers(batch.y, ""))
     if len(values) > FEW or (values != np.floor(values)).any():
@@ -109,6 +109,14 @@ def task_of(opened: Stream) -> tuple[str, list[str]]:
         "The labels are many whole numbers, and were taken for classes; if they are amounts, name regressors (pa1_regressor, ...)."
     )
     return "classification", [told] if len(values) > DOUBTFUL else []
+
+
+def amounts(y: Coded) -> bool:
+    """Return whether labels are numbers to be predicted: some are real, or most rows have one of their own with a power of ten."""
+    if any(isinstance(v, float) for v in y.values):
+        return True
+    powers = sum("e" in str(v).lower() for v in y.values)
+    return y.numbers() is not None and len(y.values) > FEW and 2 * powers > len(y.values)
 
 
 def first_learner(opened: Stream) -> tuple[Learner, list[str]]:

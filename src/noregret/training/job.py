@@ -147,8 +147,10 @@ class Job:
             reader.idle = lambda: self._checkpoint(every, seconds) or stop()
         while self.at["epoch"] < epochs:
             self.sizes = [size_of(path) for path in self.paths]
-            for batch in self._batches():
-                batch = self._within(batch, limit)
+            cut = False
+            for whole in self._batches():
+                batch = self._within(whole, limit)
+                cut = cut or batch.data.n < whole.data.n
                 if batch.data.n == 0:
                     break
                 self._learn(batch)
@@ -164,7 +166,7 @@ class Job:
             else:
                 if reader.endless:  # nothing came for a while: a later run resumes here
                     break
-            self._end_pass()
+            self._end_pass(cut)
         if self._seen() == 0:
             raise ValueError(f"{self.opened.name} has no examples")
         added = self._seen() - before
@@ -197,9 +199,14 @@ class Job:
         features = None if learner.started else self.opened.features(batch.data, bias)
         learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features, keep=False)
 
-    def _end_pass(self) -> None:
-        """Note that the source was read to its end: that of the last file was where it ended when the pass began, or later."""
+    def _end_pass(self, cut: bool) -> None:
+        """Note that the source was read to its end: that of the last file was where it ended when the pass began, or later.
+
+        A limit may have cut the pass before.
+        """
         end = self.at["position"] or self.at["end"]
+        if cut:
+            self.at["limited"] = self.at["epoch_examples"]
         self.at.update(epoch=self.at["epoch"] + 1, position=None, epoch_examples=0)
         if self.paths:
             self.at["end"] = end
@@ -208,6 +215,8 @@ class Job:
                 end["offset"] if end is not None and "offset" in end and end["file"] == last and is_plain(self.paths[last]) else 0
             )
             self.at["files"] = marks(self.paths, last, max(read, self.sizes[last]), self.at["files"])
+            if cut:
+                self.at["files"][-1]["limited"] = self.at["limited"]
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def _checkpoint(self, every: int | None, seconds: float | None) -> bool:

@@ -38,6 +38,8 @@ def resumed(path: Path, found: At | None, opened: Stream) -> At:
             f"{path} was trained from {found['source']}, not from {opened.name}: give the same source to resume, "
             "or continue_=True to learn from this one too"
         )
+    if found.get("limited"):
+        raise ValueError(limited(path, opened.name, found["limited"]))
     at = {**beginning(opened.name), **found}
     was = at["files"][-1] if at["files"] else {"path": None}
     for file in files_of(opened.reader):
@@ -51,6 +53,14 @@ def resumed(path: Path, found: At | None, opened: Stream) -> At:
     if opened.reader.endless and at["position"] is None:  # there may be more by now
         at |= {"epoch": 0, "position": at["end"]}
     return at
+
+
+def limited(path: Path, source: str, rows: int) -> str:
+    """Return the error of a source of which only the first rows were learned."""
+    return (
+        f"{path} has learned only the first {plural(rows, 'row')} of {source}, as limit said, and the place where it stopped was "
+        "not kept: train again from the start, without limit"
+    )
 
 
 def grown(file: str, was: Mark) -> str:
@@ -76,6 +86,9 @@ def continued(path: Path, found: At | None, opened: Stream, reopen: Callable[[li
             finished(path, found)
         return opened, dict(found) if same else beginning(opened.name, found["before"] + found["files"])
     learned = {was["path"]: was for was in found["before"] + found["files"]}
+    for file in paths:
+        if rows := learned.get(os.path.normpath(file), {}).get("limited"):
+            raise ValueError(limited(path, file, rows))
     current = found["position"] or found["end"]
     now = next((file for file in paths if current and os.path.normpath(file) == os.path.normpath(current.get("path", ""))), None)
     if found["position"] is not None and (found["epoch"] or now is None):

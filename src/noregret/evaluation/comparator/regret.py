@@ -273,7 +273,7 @@ def regret_of_pool(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[st
         "bound": bound,
         "bound_name": learner.bound_name_ if bound is not None else None,
         "bound_measures": "regret" if bound is not None else None,
-        "vacuous": None if bound is None else bound >= examples[-1] - best[-1],
+        "vacuous": None if bound is None or learner.loss == "square" else bound >= examples[-1] - best[-1],
         "bound_why": None if bound is not None else "it is for sample weights of at most 1, and for the log loss at eta = 1",
         "curve": {
             "examples": examples,
