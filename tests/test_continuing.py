@@ -373,3 +373,15 @@ def test_ctrl_c_ends_following(tmp_path):
         assert f"pa1 learned {lines} rows" in out
         assert said.count("To continue:") == 1
     assert nr.load(model).n_seen_ == 200
+
+
+def test_a_file_is_not_learned_again_under_another_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mon.svm").write_text("1 1:1\n-1 2:1\n")
+    Path("tue.svm").write_text("1 1:1\n-1 3:1\n")
+    nr.train("mon.svm", nr.PA1(), save="m.nr", continue_=True)
+    Path("copy.svm").write_bytes(Path("mon.svm").read_bytes())
+    Path("link.svm").symlink_to("mon.svm")
+    for again in ("copy.svm", "link.svm", tmp_path / "mon.svm"):
+        assert nr.train(again, save="m.nr", continue_=True).added == 0
+    assert nr.train("tue.svm", save="m.nr", continue_=True).added == 2

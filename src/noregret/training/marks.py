@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from ..inputs.batch import Reader
@@ -38,6 +39,12 @@ def compared(path: str, was: Mark) -> str:
     if mark(path, was["size"]) != {**was, "path": os.path.normpath(path)}:
         return "other"
     return "same" if now == was["size"] else "grown"
+
+
+def learned_elsewhere(path: str, known: Iterable[Mark]) -> bool:
+    """Return whether a file has been learned under another name: a copy, a link, a path from another directory."""
+    size = size_of(path)
+    return size > 0 and any(was["size"] == size and compared(path, was) == "same" for was in known)
 
 
 def files_of(reader: Reader) -> list[str]:

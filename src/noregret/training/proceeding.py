@@ -12,7 +12,7 @@ from ..streams.formats import of_address
 from ..streams.source import is_plain, open_plain, size_of
 from ..streams.stream import Stream
 from ..text import plural
-from .marks import KEPT, Mark, compared, files_of
+from .marks import KEPT, Mark, compared, files_of, learned_elsewhere
 
 At = dict[str, Any]  # plain JSON values, saved with the model
 
@@ -95,7 +95,7 @@ def continued(path: Path, found: At | None, opened: Stream, reopen: Callable[[li
         if now is not None:  # in a later pass over the same files
             return opened, resumed(path, found, opened)
         finished(path, found)
-    how = {file: "new" if (was := learned.get(os.path.normpath(file))) is None else compared(file, was) for file in paths}
+    how = {file: related(file, learned) for file in paths}
     rest = [file for file in paths if how[file] != "same"]
     within = now if now is not None and how[now] in ("same", "grown") and goes_on(now, how[now], found, opened) else None
     if within is not None:
@@ -109,6 +109,14 @@ def continued(path: Path, found: At | None, opened: Stream, reopen: Callable[[li
     if within is not None:
         at |= {"position": {**current, "file": 0, "path": within}, "epoch_examples": found["epoch_examples"]}
     return (opened if rest == paths else reopen(rest)), at
+
+
+def related(file: str, learned: dict[str, Mark]) -> str:
+    """Return how a file relates to those that were learned: "new", "same", "grown", "cut" or "other"."""
+    was = learned.get(os.path.normpath(file))
+    if was is None:
+        return "same" if learned_elsewhere(file, learned.values()) else "new"
+    return compared(file, was)
 
 
 def goes_on(file: str, how: str, found: At, opened: Stream | None = None) -> bool:
