@@ -261,6 +261,15 @@ def test_positions_in_arff_know_the_attributes(change):
         list(reader.batches({**batch.position, **change}))
 
 
+def test_positions_inside_a_table_know_its_columns():
+    """The header is behind them."""
+    reader = nr.stream(Held(b"a,b\n1,2\n3,4\n", "t.csv")).reader
+    (batch,) = reader.batches()
+    without = {k: v for k, v in batch.position.items() if k != "columns"} | {"offset": 4}
+    with pytest.raises(ValueError, match="expected a position"):
+        list(nr.stream(Held(b"a,b\n1,2\n3,4\n", "t.csv")).reader.batches(without))
+
+
 def test_a_piece_that_ends_nowhere():
     """Its end is checked like its beginning."""
     for name, data in (("t.svm", b"1 1:1\n"), ("t.csv", b"a,b\n1,2\n")):

@@ -92,7 +92,7 @@ class CsvReader(BlockReader):
     def remember(self, position: Position) -> None:
         """Take them back, or begin without any."""
         self.columns, self.kinds, self._real = [], {}, set()
-        if "columns" in position:
+        if "columns" in position or position.get("offset"):
             if not knows_columns(position):
                 raise no_position(position)
             self.columns, self.kinds = list(position["columns"]), dict(position["kinds"])
