@@ -121,7 +121,12 @@ def of_transforms():
     m = nr.pipeline(nr.Scale(), nr.NAG())
     y = (X[:, 0] > X[:, 1]).astype(int)
     m.partial_fit(X, y)
-    return {**out, "scale > nag": digest(m.learner.model.arrays())}
+    out["scale > nag"] = digest(m.learner.model.arrays())
+    common = nr.pipeline(nr.Scale(center="common"), nr.NAG()).partial_fit(csr_matrix(X), y)
+    out["scale common > nag"] = digest(common.learner.model.arrays())
+    days = [{"when": f"20{i:02d}-{i % 12 + 1:02d}-{i % 28 + 1:02d}T{i % 24:02d}:30:00"} for i in range(60)]
+    dated = nr.pipeline(nr.Date("when"), nr.NAG()).partial_fit(days, y)
+    return {**out, "date > nag": digest(dated.learner.model.arrays())}
 
 
 def dense(z):
