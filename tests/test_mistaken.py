@@ -156,7 +156,7 @@ def test_titles_stay_short():
 # ---- commands ----------------------------------------------------------------------------------------------------------
 def test_what_a_learner_has_by_default_is_right_usage():
     for name in by_name():
-        from_spec(name)
+        assert from_spec(name).name == name
 
 
 @pytest.mark.parametrize(

@@ -266,7 +266,8 @@ def test_reset_rate_is_refused_without_a_rate(model):
 
 @pytest.mark.parametrize("model", ["ogd", "perceptron:schedule=inv_t", "alma", "hedge:learners=pa1+ogd"])
 def test_reset_rate_is_taken_with_a_rate(model):
-    evaluate(URL, model, drift="adwin", on_drift="reset-rate", regret=False)
+    report = evaluate(URL, model, drift="adwin", on_drift="reset-rate", regret=False)
+    assert report.learners[0]["model"] == model.partition(":")[0]
 
 
 def test_a_holdout_is_checked_before_the_pass(tmp_path):

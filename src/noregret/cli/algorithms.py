@@ -16,9 +16,9 @@ from .plugins import plugin_option
 
 TASKS = ("classification", "regression", "one_class")
 WHERE_TO_START = (
-    "Start with auto for labels or auto_regressor for numbers, which weigh several learners and have nothing to set; with nag or "
-    "nag_regressor, the best single learner without settings, at a fraction of the cost; with arow on text; or with rls on up to a "
-    "few hundred numeric features. "
+    "Start with auto for labels or auto_regressor for numbers, which weigh several learners and have nothing to set; with nag, "
+    "the best single classifier without settings, at a seventh of the cost; with arow on text; or with rls on up to a few hundred "
+    "numeric features. "
 )
 
 

@@ -31,12 +31,6 @@ from .weighing import RULES
 ALPHA = Range(0.0, 1.0, "[)")
 
 
-def recommended() -> list[Any]:
-    """Return the pool that is used when none is given."""
-    units = [pipeline(Normalize(), AROW()), pipeline(Normalize(), SCW1())]
-    return [NAG(), NAG(loss="log"), AROW(), units[0], SCW1(), units[1], Coin()]
-
-
 class Params(NamedTuple):
     """Hedge."""
 
@@ -92,9 +86,10 @@ class Hedge(Pooled, Classifier):
 
     # ---- what a pool asks for ----------------------------------------------------------------------------------------
     @classmethod
-    def pool(cls, given: dict[str, Any]) -> Any:
-        """Return the learners."""
-        return recommended() if given.get("learners") is None else given["learners"]
+    def recommended(cls) -> list[Any]:
+        """Return the pool that is used when none is given."""
+        units = [pipeline(Normalize(), AROW()), pipeline(Normalize(), SCW1())]
+        return [NAG(), NAG(loss="log"), AROW(), units[0], SCW1(), units[1], Coin()]
 
     @classmethod
     def rule_of(cls, given: dict[str, Any]) -> tuple[str, float | None, float | None]:

@@ -22,13 +22,6 @@ from .pooled import Pooled
 MOST = 1e140  # in size, of a target: the squares of 10^20 rows have a finite sum
 
 
-def recommended() -> list[Any]:
-    """Return the pool that is used when none is given."""
-    scale = Scale(center="common")
-    behind = [NAGRegressor(), CoinRegressor()]
-    return [NAGRegressor(), *(pipeline(scale, m) for m in behind), pipeline(scale, RandomBinning(100), NAGRegressor())]
-
-
 class Params(NamedTuple):
     """HedgeRegressor."""
 
@@ -86,9 +79,11 @@ class HedgeRegressor(Pooled, Regressor):
 
     # ---- what a pool asks for ----------------------------------------------------------------------------------------
     @classmethod
-    def pool(cls, given: dict[str, Any]) -> Any:
-        """Return the learners."""
-        return recommended() if given.get("learners") is None else given["learners"]
+    def recommended(cls) -> list[Any]:
+        """Return the pool that is used when none is given."""
+        scale = Scale(center="common")
+        behind = [NAGRegressor(), CoinRegressor()]
+        return [NAGRegressor(), *(pipeline(scale, m) for m in behind), pipeline(scale, RandomBinning(100), NAGRegressor())]
 
     @classmethod
     def rule_of(cls, given: dict[str, Any]) -> tuple[str, float | None, float | None]:
@@ -100,8 +95,8 @@ class AutoRegressor(HedgeRegressor):
     """The regressor without settings: four learners that do well on different data, and two trivial ones, weighed by AdaHedge.
 
     NAG on rows as they are; NAG and coin betting on columns less their means over their deviations; NAG on random bins of those,
-    for what is not linear. Offsets and units of columns and target do not matter. Where the cost of four is too much, NAG behind
-    Scale().
+    for what is not linear. Offsets and units of columns and target do not matter. Where the cost of four is too much,
+    HedgeRegressor with two of them.
 
     de Rooij, van Erven, Gruenwald, Koolen (2014), *Follow the leader if you can, hedge if you must*.
 

@@ -178,7 +178,7 @@ class Pool:
         for member, learner in zip(self.members, learners[:n], strict=True):
             theirs, own = learner.model, member.m
             same = self.labels is None or (theirs.labels is not None and theirs.labels.values == self.labels.values)
-            fits = theirs.features.size <= own.features.size + self.features.size + 1  # those that were learned, and no more
+            fits = theirs.features.size <= max(own.features.size, self.features.size + 1)  # of the maps, or of the pool
             if not same or type(theirs.features) is not type(own.features) or not fits:
                 raise ValueError(f"expected the features and labels of the pool, found others in {learner!r}")
             theirs.labels = self.labels

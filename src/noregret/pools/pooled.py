@@ -24,9 +24,14 @@ class Pooled(Learner):
     advice: ClassVar[tuple[str, ...]] = ()  # what is weighed beside the learners
 
     @classmethod
+    def recommended(cls) -> list[Any]:
+        """Return the pool that is used when none is given."""
+        raise NotImplementedError
+
+    @classmethod
     def pool(cls, given: dict[str, Any]) -> Any:
         """Return the learners, for these parameters."""
-        raise NotImplementedError
+        return cls.recommended() if given.get("learners") is None else given["learners"]
 
     @property
     def nonnegative(self) -> bool:  # type: ignore[override]

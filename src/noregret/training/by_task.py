@@ -112,7 +112,7 @@ def task_of(opened: Stream) -> tuple[str, list[str]]:
 
 
 def amounts(y: Coded) -> bool:
-    """Return whether labels are numbers to be predicted: some are real, or most rows have one of their own with a power of ten."""
+    """Return whether labels are amounts: some are real numbers, or many differ and most are written with a power of ten."""
     if any(isinstance(v, float) for v in y.values):
         return True
     powers = sum("e" in str(v).lower() for v in y.values)
