@@ -61,6 +61,55 @@ def small_blocks(monkeypatch):
         monkeypatch.setattr(module, name, partial(getattr(module, name), block=700))
 
 
+# ---- other options ---------------------------------------------------------------------------------------------------
+OTHER = [
+    ("csv", "--scale", "the model was trained without --scale: leave out --scale"),
+    ("csv", "--normalize l2", "the model was trained without --normalize: leave out --normalize"),
+    ("csv", "--target color", "the model was trained with --target y, not --target color: leave out --target"),
+    ("csv", "--weight w", "the model was trained without --weight: leave out --weight"),
+    (
+        "csv",
+        "--ignore w,size",
+        "the model was trained with --ignore ['color', 'w'], not --ignore ['w', 'size']: leave out --ignore",
+    ),
+    ("csv", "--id w", "the model was trained without --id: leave out --id"),
+    ("csv", "--hash-bits 9", "the model was trained without --hash-bits: leave out --hash-bits"),
+    ("csv", "--ngrams 0", "the model was trained with --ngrams 1, not --ngrams 0: leave out --ngrams"),
+    ("svm", "--scale", "the model was trained without --scale: leave out --scale"),
+    ("svm", "--normalize max", "the model was trained without --normalize: leave out --normalize"),
+]
+
+
+@pytest.mark.parametrize("way", ["--continue", "--resume"])
+@pytest.mark.parametrize(("kind", "option", "told"), OTHER)
+def test_options_that_are_not_those_of_the_model_are_refused(tmp_path, kind, option, told, way):
+    """Ignored or mixed with the model's own they would give a model of neither."""
+    files = [tmp_path / f"{day}.{kind}" for day in ("mon", "tue")]
+    for file in files:
+        rows = "".join(f"{i},red,{i % 3},{i % 2}\n" for i in range(20))
+        file.write_text(f"size,color,w,y\n{rows}" if kind == "csv" else "1 1:2\n-1 1:-2\n" * 10)
+    how = ["--target", "y", "--ignore", "color,w"] if kind == "csv" else []
+    save = str(tmp_path / "m.nr")
+    run("train", str(files[0]), "-m", "pa1", "--save", save, *how)
+    before = Path(save).read_bytes()
+    source = str(files[way == "--continue"])
+    done = run("train", source, "--save", save, way, *option.split(), code=2)
+    assert f"Error: {told}\n" in done.output
+    if "--id" not in option:  # which answers may have from any column
+        assert f"Error: {told}\n" in run("predict", source, "--model-file", save, *option.split(), code=2).output
+    assert Path(save).read_bytes() == before
+
+
+def test_options_of_the_model_are_no_other_options(tmp_path):
+    for day in ("mon", "tue", "wed"):
+        (tmp_path / f"{day}.csv").write_text("size,color,w,y\n" + "".join(f"{i},red,{i % 3},{i % 2}\n" for i in range(20)))
+    save, how = str(tmp_path / "m.nr"), ["--target", "y", "--weight", "w", "--scale", "--normalize", "l1", "--cross", "size,color"]
+    run("train", str(tmp_path / "mon.csv"), "-m", "pa1", "--save", save, *how, "--ignore", "a,b")
+    run("train", str(tmp_path / "tue.csv"), "--save", save, "--continue", *how, "--ignore", "b,a")
+    done = run("train", str(tmp_path / "wed.csv"), "--save", save, "--continue", "--normalize", "l2", code=2)
+    assert "the model was trained with --normalize l1, not --normalize l2: leave out --normalize" in done.output
+
+
 # ---- new files -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", ["svmlight", "csv"])
 @pytest.mark.parametrize("model", MODELS)
@@ -329,6 +378,8 @@ def test_a_followed_file_that_changes_is_an_error_and_nothing_is_lost(tmp_path, 
     changes = {
         "was cut to 20 bytes": lambda: log.write_bytes(text[:20]),
         "was replaced by another file": replaced,
+        "was rewritten while it was followed: expected its first [0-9,]+ bytes to stay": lambda: log.write_bytes(text[::-1]),
+        "was rewritten while": lambda: log.write_bytes(text[: len(text) // 2] + b"1 1:1\n" * len(text)),
         "No such file": lambda: os.remove(log),
         "expected a feature as number:value": lambda: log.write_bytes(text + b"1 a:b\n"),
     }

@@ -14,12 +14,12 @@ from ..inputs.batch import Batch
 from ..learners.learner import has_bias
 from ..spelling import made
 from ..streams.growing import Growing
+from ..streams.marks import files_of, marks
 from ..streams.source import is_plain, size_of
 from ..streams.stream import Stream, counting, stream
 from ..transforms.pipeline import Pipeline
 from .by_task import first_learner, suited
 from .guessing import with_target
-from .marks import files_of, marks
 from .opening import Trainable, opening, options_for, same_rows
 from .proceeding import beginning, continued, noted, resumed
 

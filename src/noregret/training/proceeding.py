@@ -9,10 +9,10 @@ from typing import Any
 
 from ..inputs.checking import warn
 from ..streams.formats import of_address
+from ..streams.marks import KEPT, Mark, compared, files_of, learned_elsewhere
 from ..streams.source import is_plain, open_plain, size_of
 from ..streams.stream import Stream
 from ..text import plural
-from .marks import KEPT, Mark, compared, files_of, learned_elsewhere
 
 At = dict[str, Any]  # plain JSON values, saved with the model
 
