@@ -284,7 +284,7 @@ class CsvReader(BlockReader):
         columns = []
         for name, column in zip(self.columns, table.columns, strict=True):
             if pa.types.is_string(column.type):
-                cells = trimmed(column, missing=name != self.id)
+                cells = column if name in self.verbatim else trimmed(column, missing=name not in self.naming)
                 column = self._as(name, cells, wanted[name])
                 if name == self.target and changed(cells, column):
                     self._labels = self._pointed(cells)
