@@ -161,6 +161,53 @@ def test_stopped_in_a_file_and_continued(tmp_path, after):
     same_file(tmp_path / "whole.nr", tmp_path / "m.nr")
 
 
+def test_stopped_in_a_later_pass_says_so(tmp_path):
+    source, save = svmlight(tmp_path / "whole.svm"), tmp_path / "m.nr"
+    other = svmlight(tmp_path / "other.svm", 10, seed=3)
+    count = itertools.count(1)
+    stopped = train(source, "pa1", save=save, epochs=3, stop=lambda: next(count) == 100)
+    assert 600 < stopped.examples < 1200
+    before = save.read_bytes()
+    where = f"m.nr stopped in pass 2 over {source}, after {stopped.examples - 600} rows"
+    for way in ({"resume": True}, {"continue_": True}):
+        with pytest.raises(ValueError, match=f"{where}: give epochs=2 or more to continue, got 1"):
+            train(source, save=save, **way)
+    for sources in (other, [source, other]):
+        with pytest.raises(ValueError, match=f"{where}: give that source, epochs=2 or more and resume=True first"):
+            train(sources, save=save, continue_=True, epochs=3)
+    assert save.read_bytes() == before
+    assert train(source, save=save, continue_=True, epochs=3).examples == 1800
+    assert train([source, other], save=save, continue_=True).added == 10
+
+
+def test_what_has_no_examples_says_what_there_is(tmp_path):
+    path = tmp_path / "a.csv"
+    for text, told in {
+        "": "",
+        "1,0,p\n2,0,p\n": ", but 2 rows of weight 0",
+        "1,0\n": f", but 1 bad row, the first {path}:2: expected 3 columns, found 2",
+        "1,0,p\n2\n": f", but 1 row of weight 0 and 1 bad row, the first {path}:3: expected 3 columns, found 1",
+    }.items():
+        path.write_text(f"x,w,y\n{text}")
+        for do in (
+            partial(train, model="pa1"),
+            partial(nr.evaluate, model="pa1"),
+            partial(nr.evaluate, model="pa1", permutations=2),
+        ):
+            with pytest.raises(ValueError) as found:
+                do(str(path), target="y", weight="w", on_bad="skip")
+            assert str(found.value) == f"{path} has no examples{told}"
+
+
+def test_columns_of_another_file_are_refused_with_its_name(tmp_path):
+    for name, head in (("mon", "x,y"), ("tue", "x,z,y")):
+        (tmp_path / f"{name}.csv").write_text(f"{head}\n" + ",".join("1" for _ in head.split(",")) + "\n")
+    save = str(tmp_path / "m.nr")
+    run("train", str(tmp_path / "mon.csv"), "--target", "y", "-m", "pa1", "--save", save)
+    done = run("train", str(tmp_path / "tue.csv"), "--save", save, "--continue", code=1)
+    assert f"Error: {tmp_path}/tue.csv: the columns are not those of the first batch; new: z." in done.output
+
+
 def test_files_of_a_list_that_were_learned_are_left_out(tmp_path):
     source = svmlight(tmp_path / "whole.svm")
     train(source, "pa1", save=tmp_path / "whole.nr")

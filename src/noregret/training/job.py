@@ -21,7 +21,7 @@ from ..transforms.pipeline import Pipeline
 from .by_task import first_learner, suited
 from .guessing import with_target
 from .opening import Trainable, opening, options_for, same_rows
-from .proceeding import beginning, continued, noted, resumed
+from .proceeding import beginning, check_epochs, continued, noted, resumed
 
 Watch = Callable[[int, Stream, Trainable], None]
 
@@ -93,6 +93,7 @@ def train(
             at = resumed(path, found, opened)
         else:
             opened, at = continued(path, found, opened, lambda paths: growing(stream(paths, y, **options)))
+        check_epochs(path, at, epochs)
         drafts.clear(path)
     done = Job(chosen, opened, path, at).run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
     return done._replace(notes=notes)
@@ -168,7 +169,7 @@ class Job:
                     break
             self._end_pass(cut)
         if self._seen() == 0:
-            raise ValueError(f"{self.opened.name} has no examples")
+            raise self.opened.nothing()
         added = self._seen() - before
         if added or noted(self.at) != self.model.extras.get("stream"):  # what has nothing new stays as it is
             self.save()
