@@ -220,3 +220,11 @@ def test_a_learner_that_knows_targets_is_charged_from_its_first_row():
     answers = m.predict(X[:1])
     found = nr.evaluate(X[:1], m, np.array([9.0])).learners[0]
     assert found["metrics"]["mae"] == pytest.approx(9.0 - answers[0])
+
+
+def test_squares_too_large_for_a_number_are_said(recwarn):
+    y = np.tile([1e160, -3e160, 2e160], 10)
+    report = nr.evaluate(np.eye(30), "nag_regressor", y, regret=False)
+    assert report.learners[0]["metrics"]["rmse"] is None
+    assert "The squares of the targets are too large for a number" in report.data["warnings"][0]
+    assert not [w for w in recwarn if "overflow" in str(w.message)]

@@ -510,14 +510,15 @@ class RealFigures:
             raise ValueError(f"y, f and c must be of one length, got {len(y)}, {len(f)}, {c if c is None else len(c)}")
         if not len(y):
             return NOTHING
-        e = f - y
-        losses = {name: REAL_LOSSES[name](e, self.epsilon) for name in self.sums}
-        self.errors.add(y[blind:], e[blind:], None if c is None else c[blind:])
-        self.examples += len(y)
-        self.weight += len(y) if c is None else float(c.sum())
-        for name, values in losses.items():
-            self.sums[name] += total(values, c)
-        self.recent.add(c, losses[self.drawn])
+        with np.errstate(over="ignore", invalid="ignore"):  # a report says of squares that are too large
+            e = f - y
+            losses = {name: REAL_LOSSES[name](e, self.epsilon) for name in self.sums}
+            self.errors.add(y[blind:], e[blind:], None if c is None else c[blind:])
+            self.examples += len(y)
+            self.weight += len(y) if c is None else float(c.sum())
+            for name, values in losses.items():
+                self.sums[name] += total(values, c)
+            self.recent.add(c, losses[self.drawn])
         return RowCosts(losses["epsilon_insensitive"] > 0.0, losses[self.loss], losses[self.loss])
 
     def take(self, piece: Progress, c: np.ndarray | None) -> RowCosts:

@@ -26,6 +26,11 @@ def warnings(
     if not baselines:
         return found
     blind, last = baselines
+    if any(v is None or not math.isfinite(v) for v in blind.get("losses", {}).values()):
+        found.append(
+            "The squares of the targets are too large for a number, and figures made of them are missing (-). Divide the target by "
+            "a power of ten."
+        )
     if worse := [row["label"] for row in learners if is_worse(row, blind)]:
         found.append(worse_words(named(worse, len(learners)), blind, None if best in worse else best, scaled))
     behind = [row["label"] for row in learners if is_worse(row, last)]

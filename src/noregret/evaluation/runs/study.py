@@ -257,12 +257,13 @@ class Plan:
         data |= {} if self.permutations is None else {"seed": self.seed}
         decides = "folds" if self.folds else "validation" if self.validation else runs[0].kind.decides
         report = Report(kind, data, [r for _, r in done], None, notes, self.sort or decides)
-        report.data["warnings"] = self.cautions
         if not runs[0].kind.judged:  # one that never learns from labels need not answer as they do
             scaled = opened.front is not None and any(isinstance(m, Scale) for m in opened.front.maps)
             best = report.winner or report.labels[0]
             found_out = warnings(report.learners, report.data["baselines"], found.baselines.order(), best, scaled)
             report.data["warnings"] = found_out + self.cautions
+        elif self.cautions:
+            report.data["warnings"] = self.cautions
         return report
 
     def once(self, kind: str, opened: Stream, runs: list[Run]) -> tuple[list[dict[str, Any]], Pass]:
