@@ -14,6 +14,7 @@ from ..transforms.scale import Normalize, Scale
 from ..transforms.table import Table, crosses_of, listed, names_in
 
 Trainable = Learner | Pipeline
+NAMED = "vw"  # the format whose features have names and are hashed by the reader
 
 
 class OtherOptions(ValueError):
@@ -111,3 +112,6 @@ def same_rows(opened: Stream, model: Trainable) -> None:
             f"expected rows of numbers, got {opened.kind}: the model learned from rows of numbered features, and those of "
             f"{opened.name} are hashed"
         )
+    was = (model.extras.get("stream") or {}).get("format", opened.kind)
+    if was != opened.kind and NAMED in (was, opened.kind):  # folded into the same places, names and numbers look alike
+        raise TypeError(f"expected rows of {was}, on which the model was trained, got {opened.kind}: {opened.name}")
