@@ -483,3 +483,20 @@ def test_a_file_is_not_learned_again_under_another_name(tmp_path, monkeypatch):
     for again in ("copy.svm", "link.svm", tmp_path / "mon.svm"):
         assert nr.train(again, save="m.nr", continue_=True).added == 0
     assert nr.train("tue.svm", save="m.nr", continue_=True).added == 2
+
+
+@pytest.mark.parametrize("limit", [50, 100])
+def test_following_ends_at_a_limit(tmp_path, limit):
+    """Whether the limit cuts a batch, or all there is has been read: nothing is waited for."""
+    source = tmp_path / "rows.svm"
+    source.write_text("".join(f"{(-1) ** i} {i % 7 + 1}:1\n" for i in range(100)))
+    asked = iter([False] * 10)  # more often only if it waits
+    done = train(str(source), "pa1", save=tmp_path / "m.nr", follow=True, limit=limit, stop=lambda: next(asked))
+    assert (done.examples, done.finished) == (limit, True)
+    with open(source, "a") as file:
+        file.write("1 1:1\n")
+    if limit == 50:
+        with pytest.raises(ValueError, match="has learned only the first 50 rows"):
+            train(str(source), save=tmp_path / "m.nr", resume=True)
+    else:
+        assert train(str(source), save=tmp_path / "m.nr", resume=True).examples == 101

@@ -236,7 +236,8 @@ def where(stream: dict[str, Any] | None) -> str | None:
     earlier = [was["path"] for was in stream.get("before", [])]
     after = f", after {earlier[-1]}" + (f" and {plural(len(earlier) - 1, 'other file')}" if earlier[1:] else "") if earlier else ""
     if stream["position"] is None:
-        return f"{stream['source']}, to the end ({'once' if stream['epoch'] == 1 else plural(stream['epoch'], 'time')}){after}"
+        end = f"the first {plural(stream['limited'], 'row')}" if "limited" in stream else "to the end"
+        return f"{stream['source']}, {end} ({'once' if stream['epoch'] == 1 else plural(stream['epoch'], 'time')}){after}"
     epoch = f" of pass {stream['epoch'] + 1}" if stream["epoch"] else ""
     at = {k: v for k, v in stream["position"].items() if k in ("offset", "line", "row")}
     place = f" ({', '.join(f'{k} {amount(v)}' for k, v in at.items())})" if at else ""

@@ -90,9 +90,9 @@ def train(
         same_rows(opened, chosen)
         found = chosen.extras.get("stream")
         if resume:
-            at = resumed(path, found, opened)
+            at = resumed(path, found, opened, limit)
         else:
-            opened, at = continued(path, found, opened, lambda paths: growing(stream(paths, y, **options)))
+            opened, at = continued(path, found, opened, limit, lambda paths: growing(stream(paths, y, **options)))
         check_epochs(path, at, epochs)
         drafts.clear(path)
     done = Job(chosen, opened, path, at).run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
@@ -148,14 +148,10 @@ class Job:
             reader.idle = lambda: self._checkpoint(every, seconds) or stop()
         while self.at["epoch"] < epochs:
             self.sizes = [size_of(path) for path in self.paths]
-            cut = False
-            for whole in self._batches():
-                batch = self._within(whole, limit)
-                cut = cut or batch.data.n < whole.data.n
-                if batch.data.n == 0:
-                    break
+            for batch in self._batches(limit):
                 self._learn(batch)
                 self.at.update(position=batch.position, epoch_examples=self.at["epoch_examples"] + batch.data.n)
+                self._note_cut()
                 if isinstance(reader, Growing):  # later it may be another file
                     self._mark()
                 if watch is not None:
@@ -164,10 +160,10 @@ class Job:
                     self.save()
                     return Trained(self.model, self._seen(), False, self.opened, self._seen() - before)
                 self._checkpoint(every, seconds)
-            else:
-                if reader.endless:  # nothing came for a while: a later run resumes here
-                    break
-            self._end_pass(cut)
+            self._note_cut()
+            if reader.endless and not self.opened.cut:  # nothing came for a while: a later run resumes here
+                break
+            self._end_pass()
         if self._seen() == 0:
             raise self.opened.nothing()
         added = self._seen() - before
@@ -175,21 +171,23 @@ class Job:
             self.save()
         return Trained(self.model, self._seen(), True, self.opened, added)
 
-    def _batches(self) -> Iterator[Batch]:
-        """Yield the rows; what was learned from a file that is followed is saved before an error in it."""
+    def _batches(self, limit: int | None) -> Iterator[Batch]:
+        """Yield the rows of a pass; what was learned from a file that is followed is saved before an error in it."""
+        left = None if limit is None else max(0, limit - self.at["epoch_examples"])
         try:
-            yield from self.opened.chunks(self.at["position"], front=self.front)
+            yield from self.opened.chunks(self.at["position"], front=self.front, limit=left)
         except (OSError, ValueError):
             if isinstance(self.opened.reader, Growing):
                 self._write()
             raise
 
+    def _note_cut(self) -> None:
+        """Note at once where a limit cut a pass: the position is that of rows which were not learned."""
+        if self.opened.cut:
+            self.at["limited"] = self.at["epoch_examples"]
+
     def _seen(self) -> int:
         return self.learner.n_seen_ if self.learner.started else 0
-
-    def _within(self, batch: Batch, limit: int | None) -> Batch:
-        left = batch.data.n if limit is None else max(0, limit - self.at["epoch_examples"])
-        return batch if left >= batch.data.n else batch.cut(0, left)
 
     def _learn(self, batch: Batch) -> None:
         batch = counting(batch)
@@ -200,24 +198,20 @@ class Job:
         features = None if learner.started else self.opened.features(batch.data, bias)
         learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features, keep=False)
 
-    def _end_pass(self, cut: bool) -> None:
+    def _end_pass(self) -> None:
         """Note that the source was read to its end: that of the last file was where it ended when the pass began, or later.
 
-        A limit may have cut the pass before.
+        A limit may have cut the pass before, in an earlier file.
         """
-        end = self.at["position"] or self.at["end"]
-        if cut:
-            self.at["limited"] = self.at["epoch_examples"]
+        end, cut = self.at["position"] or self.at["end"], self.opened.cut
         self.at.update(epoch=self.at["epoch"] + 1, position=None, epoch_examples=0)
         if self.paths:
             self.at["end"] = end
-            last = len(self.paths) - 1
+            last = end["file"] if cut and end is not None else len(self.paths) - 1
             read = (
                 end["offset"] if end is not None and "offset" in end and end["file"] == last and is_plain(self.paths[last]) else 0
             )
-            self.at["files"] = marks(self.paths, last, max(read, self.sizes[last]), self.at["files"])
-            if cut:
-                self.at["files"][-1]["limited"] = self.at["limited"]
+            self._mark_files(last, max(read, self.sizes[last]))
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def _checkpoint(self, every: int | None, seconds: float | None) -> bool:
@@ -238,7 +232,12 @@ class Job:
         if position is not None and self.paths:
             file = position["file"]
             inside = "offset" in position and is_plain(self.paths[file])
-            self.at["files"] = marks(self.paths, file, position["offset"] if inside else None, self.at["files"])
+            self._mark_files(file, position["offset"] if inside else None)
+
+    def _mark_files(self, last: int, size: int | None) -> None:
+        self.at["files"] = marks(self.paths, last, size, self.at["files"])
+        if "limited" in self.at:
+            self.at["files"][-1]["limited"] = self.at["limited"]
 
     def _write(self) -> None:
         self.model.extras["stream"] = noted(self.at)
