@@ -170,6 +170,36 @@ def test_files_that_cannot_be_written_are_refused_first(here):
     assert ".png or .svg" in refused("evaluate", LINEAR, "-m", "pa1", "--plot", "r.gif")
 
 
+@pytest.mark.parametrize(
+    ("command", "file", "why"),
+    [
+        ("predict a.csv --model-file m.nr --output m.nr", "m.nr", "is read"),
+        ("predict a.csv --model-file m.nr --output a.csv", "a.csv", "is read"),
+        ("predict *.csv --model-file m.nr --output ./a.csv", "./a.csv", "is read"),
+        ("predict a.csv --model-file m.nr --output link.csv", "link.csv", "is read"),
+        ("evaluate a.csv -m pa1 --html a.csv", "a.csv", "is read"),
+        ("evaluate a.csv -m pa1 --holdout b.csv --curves b.csv", "b.csv", "is read"),
+        ("compare a.csv -m pa1 --report-json a.csv", "a.csv", "is read"),
+        ("sweep a.csv -m pa1 -C 1,2 --csv a.csv", "a.csv", "is read"),
+        ("compare a.csv -m pa1 --csv same.out --html ./same.out", "same.out", "is written already"),
+        ("convert a.csv a.csv", "a.csv", "is read"),
+        ("train a.csv -m pa1 --save a.csv --overwrite", "a.csv", "is read"),
+    ],
+)
+def test_no_output_replaces_what_is_read_or_another_output(here, command, file, why):
+    for name in ("a.csv", "b.csv"):
+        (here / name).write_text("x,y\n" + "1,p\n2,q\n" * 5)
+    os.link("a.csv", "link.csv")
+    run("train", "a.csv", "-m", "pa1", "--save", "m.nr")
+    before = {path.name: path.read_bytes() for path in here.iterdir()}
+    assert f"cannot write {file}: that file {why}; name another" in refused(*command.split(), code=1)
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_outputs_may_go_to_one_device(here):
+    run("evaluate", LINEAR, "-m", "pa1", "--csv", os.devnull, "--curves", os.devnull)
+
+
 def test_compare():
     found = json.loads(
         run("compare", LINEAR, "-m", "perceptron,pa1:C=0.1,average=true", "-m", "pa", "--json", "--sort", "mistakes").stdout

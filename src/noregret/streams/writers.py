@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..files.drafts import drafted
+from ..files.drafts import check_apart, drafted
 from ..inputs.batch import Batch
 from ..inputs.checking import Rows
 from ..inputs.labels import Coded
 from .formats import FORMATS, suffixes
+from .marks import files_of
 from .row_conversions import aligned, beside, distinct, joined, present, recorded, sparse, texts, together
 from .source import PACKINGS
 from .stream import Stream, stream
@@ -46,6 +47,7 @@ def convert(
     path = os.fspath(destination)
     kind, packing = format_of(path)
     opened = stream(source, **options)
+    check_apart(path, files_of(opened.reader))
     writer: Writer
     done = 0
     with drafted(path) as draft:

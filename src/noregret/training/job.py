@@ -85,6 +85,8 @@ def train(
         opened = growing(opened)
         if isinstance(chosen, Pipeline) and opened.front is not None and (notes or "front" not in opening(chosen)):
             chosen.adopt(opened.front)
+    if path is not None:
+        drafts.check_apart(path, files_of(opened.reader))
     at = beginning(opened.name)
     if going_on and path is not None:
         same_rows(opened, chosen)
