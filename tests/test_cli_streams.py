@@ -824,3 +824,30 @@ def test_asking_and_rejecting(here):
     assert found["error"] < learner.n_mistakes_ / 400
     run("train", noisy, "-m", "pa1", "--save", "p.nr", "--quiet")
     assert "knows how sure it is" in refused("predict", noisy, "--model-file", "p.nr", "--reject", "0.9", code=1)
+
+
+# ---- compact predictors ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("learner", ["ftrl", "ftrl_regressor"])
+@pytest.mark.parametrize("bits", [(), ("--hash-bits", "6")])
+def test_a_compact_predictor_answers_and_is_shown(here, learner, bits):
+    rows = "".join(f"{(-1) ** i} {1 + i % 3}:{(-1) ** i * (1 + i % 2)} 7:1\n" for i in range(60))
+    (here / "rows.svm").write_text(rows)
+    run("train", "rows.svm", "-m", learner, "--save", "whole.nr", *bits)
+    nr.load("whole.nr").compact().save("small.nr")
+    answers = [
+        json.loads(run("predict", "rows.svm", "--model-file", file, "--scores", "--json").stdout)
+        for file in ("whole.nr", "small.nr")
+    ]
+    both = zip(*(found["predictions"] for found in answers), strict=True)
+    assert all(a["score"] == pytest.approx(b["score"], abs=1e-12) for a, b in both)
+    shown = process("inspect", "small.nr").communicate()[0]  # a process of its own, which has imported no task yet
+    assert f"{learner} (Compact)" in shown
+    assert "60 rows" in shown
+    whole, small = (json.loads(run("inspect", file, "--json").stdout) for file in ("whole.nr", "small.nr"))
+    assert {k: small[k] for k in ("examples", "mistakes", "classes", "nonzeros")} == {
+        k: whole[k] for k in ("examples", "mistakes", "classes", "nonzeros")
+    }
+    same = [[abs(row["weight"]) for row in found["weights"][0]["top"]] for found in (whole, small)]
+    assert same[0] == pytest.approx(same[1])
+    for way in ("--resume", "--continue"):
+        assert "a Compact only predicts" in refused("train", "rows.svm", "--save", "small.nr", way, code=1)

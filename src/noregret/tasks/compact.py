@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithm.rounds import SEEN, TIE
+from ..algorithm.rounds import EXAMPLES, MISTAKES, SEEN, TIE, UPDATES
 from ..files.json_values import Tensors, expect
 from ..files.model_file import Saved
 from ..files.saved_tables import features_meta, features_of, labels_meta, labels_of, names_tensors
@@ -59,12 +59,35 @@ class Compact(Saved):
         if m.features.bias:
             W[m.features.constant] = 0.0
         at = np.flatnonzero(W.any(axis=1))
-        self.learner = learner.name
+        self.name = learner.name
         self.task: Task = learner.task
         self.features, self.at = reduced(m.features, at)
         self.W, self.b = W[at], bias
         self.labels, self.many = m.labels, m.many
         self.tally = m.tally.copy()
+
+    # ---- as a learner that has learned -------------------------------------------------------------------------------
+    started = True
+
+    @property
+    def model(self) -> Compact:
+        """What it learned: this is all there is of it."""
+        return self
+
+    @property
+    def n_seen_(self) -> int:
+        """Examples that the learner had learned from."""
+        return int(self.tally[EXAMPLES])
+
+    @property
+    def n_updates_(self) -> int:
+        """Its updates."""
+        return int(self.tally[UPDATES])
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Its mistakes on the way."""
+        return int(self.tally[MISTAKES])
 
     # ---- answering ---------------------------------------------------------------------------------------------------
     def _scores(self, X: Any) -> np.ndarray:
@@ -74,6 +97,10 @@ class Compact(Saved):
         known = self.features.names if isinstance(self.features, Columns) else None
         if known and rows.names is not None and known != rows.names:
             refuse_names(known, rows.names)
+        return self.score_rows(rows)
+
+    def score_rows(self, rows: Rows) -> np.ndarray:
+        """Return the scores of checked rows, one per class in order of codes."""
         self.features.check(rows, "Compact")
         return self._of(self.features.rows(rows, False))
 
@@ -139,22 +166,24 @@ class Compact(Saved):
         return label_array(self.labels.sorted)
 
     def __repr__(self) -> str:
-        return f"<Compact {self.learner}: {len(self.at)} features, {np.count_nonzero(self.W)} weights>"
+        return f"<Compact {self.name}: {len(self.at)} features, {np.count_nonzero(self.W)} weights>"
 
     # ---- files -------------------------------------------------------------------------------------------------------
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return everything as JSON values and arrays."""
-        own = {"learner": self.learner, "task": self.task, "many": self.many, "labels": labels_meta(self.labels)}
+        own = {"learner": self.name, "task": self.task, "many": self.many, "labels": labels_meta(self.labels)}
         tensors = {"at": self.at, "W": self.W, "b": self.b, "tally": self.tally, **names_tensors(self.features)}
         return {"compact": {**own, "features": features_meta(self.features)}}, tensors
 
     @classmethod
     def restored(cls, meta: dict[str, Any], tensors: dict[str, np.ndarray]) -> Compact:
         """Return the predictor of a file, every number of it checked."""
+        from . import classification, one_class, regression  # noqa: F401  these make their tasks known
+
         own, names = meta["compact"], tensors.pop("features", None)
         self = cls.__new__(cls)
         expect(own["task"] in TASKS, "a task this version knows", own["task"])
-        self.learner, self.task, self.many = own["learner"], TASKS[own["task"]], own["many"]
+        self.name, self.task, self.many = own["learner"], TASKS[own["task"]], own["many"]
         self.features, self.labels = features_of(own["features"], names), labels_of(own["labels"])
         expect(tensors.keys() == {"at", "W", "b", "tally"}, "the tensors at, W, b, tally", sorted(tensors))
         self.at, self.W, self.b, self.tally = (tensors[k] for k in ("at", "W", "b", "tally"))

@@ -17,6 +17,7 @@ from ..streams.growing import Growing
 from ..streams.marks import files_of, marks
 from ..streams.source import is_plain, size_of
 from ..streams.stream import Stream, counting, stream
+from ..tasks.compact import Compact
 from ..transforms.pipeline import Pipeline
 from .by_task import first_learner, suited
 from .guessing import with_target
@@ -80,6 +81,8 @@ def train(
         notes += more
     else:
         chosen = load(path) if going_on else made(model)
+        if isinstance(chosen, Compact):
+            chosen.partial_fit()  # which refuses
         options = options_for(chosen, options)
         opened, notes = with_target(stream(source, y, **options), chosen)
         opened = growing(opened)

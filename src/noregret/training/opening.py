@@ -8,12 +8,14 @@ from typing import Any
 from ..inputs.features import Hashed, Numbers
 from ..learners.learner import Learner
 from ..streams.stream import Stream
+from ..tasks.compact import Compact
 from ..transforms.front import Front
 from ..transforms.pipeline import Pipeline
 from ..transforms.scale import Normalize, Scale
 from ..transforms.table import Table, crosses_of, listed, names_in
 
 Trainable = Learner | Pipeline
+Answering = Trainable | Compact
 NAMED = "vw"  # the format whose features have names and are hashed by the reader
 
 
@@ -46,11 +48,12 @@ def with_task(options: Mapping[str, Any], models: Sequence[Any]) -> dict[str, An
     return {**options, "task": named[0]} if named and options.get("task") is None else dict(options)
 
 
-def options_for(model: Trainable, options: dict[str, Any]) -> dict[str, Any]:
+def options_for(model: Answering, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that open a stream for a model: its own features where it has learned some.
 
     Options that say other than it was trained with are refused.
     """
+    learner: Learner | Compact
     if isinstance(model, Pipeline):
         own, learner = opening(model), model.learner
         check_options(own.get("front"), options)
@@ -98,7 +101,7 @@ def in_any_order(name: str, value: Any) -> Any:
     return {*listed(value)} if isinstance(value, (str, list, tuple)) else value
 
 
-def same_rows(opened: Stream, model: Trainable) -> None:
+def same_rows(opened: Stream, model: Answering) -> None:
     """Refuse a source whose features are not those of a model: each would be unknown, and every answer the same."""
     if opened.reader.tabular and not isinstance(model, Pipeline):
         raise TypeError(
