@@ -56,6 +56,7 @@ def options_for(model: Answering, options: dict[str, Any]) -> dict[str, Any]:
     learner: Learner | Compact
     if isinstance(model, Pipeline):
         own, learner = opening(model), model.learner
+        options = without_new(own.get("front"), options)
         check_options(own.get("front"), options)
         options = {**options, **own}
     else:
@@ -69,6 +70,16 @@ def options_for(model: Answering, options: dict[str, Any]) -> dict[str, Any]:
             f"the model folds features into 2^{features.bits} places: hash_bits={options['hash_bits']} does not fit it"
         )
     return {**options, "hash_bits": features.bits}
+
+
+def without_new(front: Front | None, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options without columns to ignore that a model does not know: it makes no features of them anyway."""
+    table = None if front is None else front.table
+    columns = listed(options.get("ignore"))
+    if table is None or not table.column_roles or not columns or (table.named - {*table.ignored}) & {*columns}:
+        return options
+    table.leave_out(columns)
+    return {k: v for k, v in options.items() if k != "ignore"}
 
 
 def check_options(front: Front | None, options: Mapping[str, Any]) -> None:
