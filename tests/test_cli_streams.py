@@ -516,7 +516,7 @@ def started(path, *args):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 def test_stopped_and_resumed_is_never_stopped(number, tmp_path):
     path = tmp_path / "m.nr"
     p = started(path)
@@ -536,6 +536,17 @@ def test_stopped_and_resumed_is_never_stopped(number, tmp_path):
     run("train", ENDLESS, "-m", "pa1", "-C", "0.5", "--save", str(tmp_path / "whole.nr"), "--limit", total, "--quiet")
     same_state(path, tmp_path / "whole.nr")
     assert sorted(os.listdir(tmp_path)) == ["m.nr", "whole.nr"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+def test_nohup_is_respected(monkeypatch):
+    was = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with train.stopping() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert stop.signal is None
+    finally:
+        signal.signal(signal.SIGHUP, was)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
@@ -744,6 +755,11 @@ def test_plugins(own, monkeypatch):
     run("train", LINEAR, "-m", "plugged", "--save", "m.nr", "--quiet")
     assert "plugged (Plugged), classification" in run("inspect", "m.nr").stdout
     monkeypatch.delenv("NOREGRET_PLUGINS")
+    for command in (("inspect", "m.nr"), ("predict", LINEAR, "--model-file", "m.nr")):
+        said = process(*command).communicate()[1]  # a process that has not run the plugin
+        assert "holds a 'plugged', a learner not known here" in said
+        assert "name its file (--plugin)" in said
+        assert process(*command, "--plugin", "plugged.py", stdin=subprocess.DEVNULL).communicate()[0]
     assert "no plugin nothing.py" in refused("algorithms", "--plugin", "nothing.py", code=1)
     (own / "broken.py").write_text("1 / 0\n")
     assert "broken.py fails: ZeroDivisionError" in refused("algorithms", "--plugin", "broken.py", code=1)

@@ -234,7 +234,12 @@ watching_options, WATCHING = group(
         metavar="FACTOR",
         help="Also measure with old rows fading.",
     ),
-    one("--delay", metavar="N", type=click.FloatRange(0), help="Labels come N rows later, or N units of --time."),
+    one(
+        "--delay",
+        metavar="N",
+        type=click.FloatRange(0),
+        help="Labels come N rows later, or N units of --time: seconds where it has dates.",
+    ),
     one("--drift", type=click.Choice(DETECTORS), help="Detector that watches the loss."),
     one(
         "--on-drift",
