@@ -19,6 +19,7 @@ from ..files.drafts import check_apart, drafted
 from ..inputs.batch import Batch
 from ..inputs.checking import Rows
 from ..inputs.labels import Coded
+from .delimited import CsvReader
 from .formats import FORMATS, suffixes
 from .marks import files_of
 from .row_conversions import aligned, beside, distinct, joined, present, recorded, sparse, texts, together
@@ -52,6 +53,8 @@ def convert(
     done = 0
     with drafted(path) as draft:
         table = opened.kind in FORMATS and opened.reader.tabular and kind in TABLES
+        if table and isinstance(opened.reader, CsvReader) and opened.front is not None and opened.front.table is not None:
+            opened.reader.text = tuple(opened.front.table.as_written)
         width = None if table or kind not in ("csv", "tsv", "parquet") else widest(opened, limit)
         writer = WRITERS[kind](draft, kind, packing, width)
         with contextlib.closing(writer):
