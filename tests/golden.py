@@ -154,7 +154,13 @@ def of_probabilities():
             c = 1.0 + np.round(np.abs(numbers(len(y), 51)))
             m.partial_fit(X, y, sample_weight=c)
             out[f"{m.name} {K}"] = digest({**m.model.calibration.arrays(), "p": m.predict_proba(X)})
-    return out
+        m = nr.PA1(coverage=[0.5, 0.9])
+        m.partial_fit(*stream(m, K))
+        out[f"sets {K}"] = digest(m.model.calibration.arrays())
+    m = nr.NAGRegressor(coverage=[0.5, 0.9])
+    X, y = stream(m, 1)
+    m.partial_fit(X, y)
+    return {**out, "intervals": digest({**m.model.calibration.arrays(), "bounds": m.predict_interval(X)})}
 
 
 def of_readers():

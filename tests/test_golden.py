@@ -93,7 +93,13 @@ LIBRARY = {
 }
 
 
-TYPED = ("calibration.mixture", "calibration.platt", "calibration.vector_scaling", "pools.weighing")  # functions alone
+TYPED = (
+    "calibration.coverage",
+    "calibration.mixture",
+    "calibration.platt",
+    "calibration.vector_scaling",
+    "pools.weighing",
+)  # functions alone
 COMPILED = (*TYPED, "transforms.draws", "transforms.nystroem", "transforms.orthogonal", "transforms.random_features")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..algorithm.rounds import EXAMPLES, MISTAKES, SEEN, TIE
 from ..calibration.calibration import Calibration, Linked, Scores
+from ..calibration.coverage import Sets, levels_of
 from ..calibration.mixture import Mixture
 from ..engine.compiling import compiled
 from ..families.adaptive import NAG
@@ -36,9 +37,11 @@ class VotingPool(Pool):
 
     def uncalibrated(self) -> Calibration | None:
         """Return what makes probabilities of the members' scores; by the rule "bayes" the answer is log odds already."""
-        if self.given.get("probabilities"):
-            return Mixture(len(self.members), self.known)
-        return Linked("log_odds") if self.weighing.rule == "bayes" else None
+        bayes, asked = self.weighing.rule == "bayes", self.given.get("probabilities")
+        inner = Linked("log_odds") if bayes and not asked else Mixture(len(self.members), self.known)
+        if self.given.get("coverage") is not None:
+            return Sets(levels_of(self.given["coverage"]), inner, self.known)
+        return inner if bayes or asked else None
 
     @property
     def dims(self) -> dict[str, int]:
@@ -102,7 +105,7 @@ class VotingPool(Pool):
         self._see(codes[live])
         out = np.zeros((rows.n, self.dims["class"]))
         out[live] = self._mixed(W, losses, codes[live]) if self.calibrators else self._voted(W, predicted)
-        if isinstance(self.calibration, Mixture):
+        if self.calibration is not None and self.calibration.pooled:
             self.calibration.learn([Scores(piece.f, piece.many, piece.positive) for piece in learned], codes, c)
         elif self.calibration is not None:
             self.calibration.learn(Scores(out, self.many, positive), codes, c)
@@ -145,8 +148,8 @@ class VotingPool(Pool):
 
     def evidence(self, rows: Rows) -> Any:
         """Return of rows what the calibration learns from."""
-        if not isinstance(self.calibration, Mixture):
-            return Scores(self.score(rows), self.many, self.labels.positive)
+        if self.calibration is None or not self.calibration.pooled:
+            return super().evidence(rows)
         f = self.members.score(self.numbered(rows))
         return [Scores(s, member.m.many, self.labels.positive) for s, member in zip(f, self.members, strict=True)]
 

@@ -13,9 +13,11 @@ import numpy as np
 
 from ...inputs.labels import ordered
 from .auc import Ranking
+from .covering import Covering
 from .reliability import Reliability
 
 if TYPE_CHECKING:
+    from ...calibration.calibration import Said
     from ...learners.learner import Progress
 
 TABLE_CLASSES = 256  # with more the confusion table is not kept; its margins are
@@ -220,7 +222,7 @@ class ClassFigures:
         self.table: np.ndarray | None = np.zeros((0, 1))  # rows: truth; columns: answers
         self.pair = Ranking()  # while there is one score a row: of the positive class, halved
         self.rankings: list[Ranking] | None = []  # by class
-        self.reliability = Reliability()
+        self.reliability, self.covering = Reliability(), Covering("set_size")
 
     def add(
         self, y: np.ndarray, predicted: np.ndarray, f: np.ndarray, c: np.ndarray | None = None, seen: np.ndarray | None = None
@@ -252,9 +254,16 @@ class ClassFigures:
 
         predicted, seen = answered(piece)
         self.positive = piece.positive
-        if piece.p is not None:
-            self.reliability.add(piece.y, piece.p, seen, c, piece.positive)
+        if piece.said is not None:
+            self.assured(piece.y, piece.said, seen, c, piece.positive)
         return self.add(piece.y, predicted, piece.f, c, seen)
+
+    def assured(self, y: np.ndarray, said: Said, seen: np.ndarray, c: np.ndarray | None, positive: int) -> None:
+        """Take what was said of how sure answers were."""
+        if said.p is not None:
+            self.reliability.add(y, said.p, seen, c, positive)
+            if said.reach is not None:
+                self.covering.add_sets(y, said.p, said.reach[:, 0], seen, c)
 
     def _count(self, y: np.ndarray, predicted: np.ndarray, c: np.ndarray | None) -> None:
         self._grow(int(max(y.max(), predicted.max())) + 1)
@@ -327,6 +336,7 @@ class ClassFigures:
             self.table[:K, : K + 1] += later.table
         self._merge_rankings(later)
         self.reliability += later.reliability
+        self.covering += later.covering
         return self
 
     def _merge_rankings(self, later: ClassFigures) -> None:
@@ -384,6 +394,7 @@ class ClassFigures:
             "mcc": ((N * agreed - chance) / np.sqrt(spread) if spread > 0.0 else 0.0) if N else None,
             "auc": self.auc(),
             **(self.reliability.metrics() if self.reliability.measured else {}),
+            **self.covering.metrics(),
         }
 
     def confusion(self, labels: Sequence[Any] | None = None) -> dict[str, Any] | None:
@@ -463,6 +474,7 @@ class RealFigures:
         self.mean = self.scatter = 0.0  # of the targets: their mean, and the sum of squares about it
         self.sums = dict.fromkeys(dict.fromkeys((*self.LOSSES, loss)), 0.0)
         self.recent = Recent(window, fading, 1)
+        self.covering = Covering("width")
 
     def add(self, y: np.ndarray, f: np.ndarray, c: np.ndarray | None = None) -> RowCosts:
         """Take more rows: the targets, the answers from before each update, the weights; return what each cost."""
@@ -485,6 +497,8 @@ class RealFigures:
 
     def take(self, piece: Progress, c: np.ndarray | None) -> RowCosts:
         """Take what a learner did with consecutive rows, and their weights; return what each row cost."""
+        if piece.said is not None and piece.said.reach is not None:
+            self.covering.add_intervals(piece.y, piece.f[:, 0], piece.said.reach[:, 0], c)
         return self.add(piece.y, piece.f[:, 0], c)
 
     def _targets(self, weight: float, mean: float, scatter: float) -> None:
@@ -504,6 +518,7 @@ class RealFigures:
         self._targets(later.weight, later.mean, later.scatter)
         self.examples += later.examples
         self.surplus += later.surplus
+        self.covering += later.covering
         self.sums = {name: v + later.sums[name] for name, v in self.sums.items()}
         return self
 
@@ -520,6 +535,7 @@ class RealFigures:
             "rmse": None if square is None else float(np.sqrt(square)),
             "r2": None if unexplained is None else 1.0 - unexplained,
             "bias": ratio(self.surplus, self.weight),
+            **self.covering.metrics(),
         }
 
     def to_dict(self, labels: Sequence[Any] | None = None) -> dict[str, Any]:

@@ -191,7 +191,7 @@ class Answered:
         y = suited(batch.y, learner)
         f = learner.scores_by(m, batch.data)  # a task that was never learned is answered too, as at its first row
         if m.labels is None:
-            self.figures.take(Progress(f, y), batch.c)
+            self.figures.take(Progress(f, y, said=learner.said_by(m, batch.data)), batch.c)
             return
         table.extend(table.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
         codes = codes_of(y, table)
@@ -201,9 +201,10 @@ class Answered:
             f = np.hstack([f, np.zeros((len(f), len(table) - known))])
         self.figures.positive = m.labels.positive
         seen = np.full(len(codes), int(m.tally[SEEN]) if m.many else 2)
-        p = learner.chances_by(m, batch.data)
-        if p is not None:
-            self.figures.reliability.add(codes, widened(p, len(table)), np.minimum(seen, known), batch.c, m.labels.positive)
+        said = learner.said_by(m, batch.data)
+        if said is not None and said.p is not None:
+            said = said._replace(p=widened(said.p, len(table)))
+            self.figures.assured(codes, said, np.minimum(seen, known), batch.c, m.labels.positive)
         self.figures.add(codes, predicted, f, batch.c, seen)
 
     def result(self) -> dict[str, Any]:
