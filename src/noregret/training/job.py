@@ -126,7 +126,8 @@ class Job:
         if opened.front is not None and not isinstance(model, Pipeline):
             self.model = Pipeline.of(opened.front.fresh(), self.learner)
         self.front = self.model.front if isinstance(self.model, Pipeline) else None
-        self.at = {**at, "format": opened.kind}
+        folded = opened.reader.hash_bits is not None or (opened.front is not None and opened.front.outputs is not None)
+        self.at = {**at, "format": opened.kind} if folded else at  # such features do not tell where they come from
         self.paths = files_of(opened.reader)
         self.sizes: list[int] = []  # of the files, when the pass began
         self.saved_at, self.saved_when = self._seen(), monotonic()
