@@ -3,7 +3,6 @@
 Every row is forecast before it is learned. Dense columns are z-scores over the whole file, as all peers need them.
 """
 
-import csv
 from collections.abc import Callable, Iterable
 from time import thread_time
 from typing import Any
@@ -17,7 +16,7 @@ from noregret.calibration.calibrator import Calibrator
 from noregret.evaluation.measures.reliability import Reliability
 from noregret.tasks.classes import answered
 
-from .nothing_to_tune import DATA, counts, lines, scaled, shuffled, sparse
+from .sets import DATA, scaled, shuffled
 from .streams import Stream
 from .table import Row
 
@@ -42,49 +41,15 @@ DEMANDS = {  # geometric mean of the ratios to a peer, and the largest: two clas
 
 
 # ---- the sets ----------------------------------------------------------------------------------------------------------
-def columns(path: str, label: int, head: bool) -> Stream:
-    """Read a table of numbers with a column of several labels."""
-    rows = list(csv.reader(lines(path)))[int(head) :]
-    given = [row.pop(label) for row in rows]
-    return zscored(Stream(np.array(rows, np.float64), coded(given)))
+TWO = ("a9a", "elec2", "spambase", "higgs", "sms_spam", "polarity", "subjectivity", "svmguide1")
+MANY = ("letter", "shuttle", "segment", "reuters_r8")
 
 
-def coded(given: list[str]) -> np.ndarray:
-    """Return labels as numbers from 0."""
-    names = sorted({*given})
-    return np.array([names.index(v) for v in given])
-
-
-def reuters() -> Stream:
-    """Read reuters_r8: counts of words, 8 classes."""
-    found = [line.rstrip("\n").split("\t", 1) for part in ("train", "test") for line in lines(f"reuters_r8/r8-{part}.txt.gz")]
-    order = np.random.default_rng(0).permutation(len(found))
-    return Stream(sparse(counts(text.split()) for _, text in found)[order], coded([label for label, _ in found])[order])
-
-
-def zscored(stream: Stream) -> Stream:
-    """Give columns mean 0 and variance 1, where they vary, in one fixed order of the rows."""
-    keep = stream.X.std(0) > 0.0
-    X, y = scaled(Stream(stream.X[:, keep], stream.y))
-    order = np.random.default_rng(0).permutation(len(y))
-    return Stream(X[order], y[order])
-
-
-TWO: dict[str, Callable[[], Stream]] = {
-    "a9a": lambda: shuffled("a9a"),
-    "elec2": lambda: scaled(shuffled("elec2")),
-    "spambase": lambda: shuffled("spambase, z-scores"),
-    "higgs": lambda: scaled(shuffled("higgs")),
-    "sms_spam": lambda: shuffled("sms_spam"),
-    "polarity": lambda: shuffled("polarity"),
-    "subjectivity": lambda: shuffled("subjectivity"),
-}
-MANY: dict[str, Callable[[], Stream]] = {
-    "letter": lambda: columns("letter/letter.csv.gz", 0, head=True),
-    "shuttle": lambda: columns("shuttle/shuttle.csv.gz", -1, head=True),
-    "segment": lambda: columns("libol/segment.csv.gz", 0, head=False),
-    "reuters_r8": reuters,
-}
+def read(name: str, most: int) -> Stream:
+    """Return the first rows of a set, dense columns as z-scores."""
+    X, y = shuffled(name)
+    X, y = (X, y) if issparse(X) else scaled(Stream(X[:, X.std(0) > 0.0], y))
+    return Stream(X[:most], y[:most])
 
 
 # ---- forecasts -----------------------------------------------------------------------------------------------------------
@@ -169,13 +134,12 @@ PEERS: dict[str, Callable[[Stream], float]] = {"VW": vw, "River": river, "scikit
 
 
 # ---- what is asked for -----------------------------------------------------------------------------------------------------
-def losses(sets: dict[str, Callable[[], Stream]], quick: bool, at: int, all_told: list[Forecasts]) -> list[Row]:
+def losses(sets: tuple[str, ...], quick: bool, at: int, all_told: list[Forecasts]) -> list[Row]:
     """Return the log losses of every learner and peer on the sets, and the ratios that are asked for."""
     rows: list[Row] = []
     found: dict[str, dict[str, float]] = {}
-    for name, read in sets.items():
-        X, y = read()
-        stream = Stream(X[: 2000 if quick else MOST], y[: 2000 if quick else MOST])
+    for name in sets:
+        stream = read(name, 2000 if quick else MOST)
         theirs = {}
         for peer, ask in PEERS.items():
             try:
@@ -247,9 +211,8 @@ def covered(quick: bool) -> list[Row]:
             for name in ("nag_regressor", "pa1_regressor"):
                 found = nr.evaluate(str(DATA / path), name, target=target, scale=True, **given, **how).learners[0]["metrics"]
                 rows.append(gap(f"{path.split('/')[0]}, {name}, {level:g}", found, level, "width", quick))
-        for name, read in {"elec2": TWO["elec2"], "a9a": TWO["a9a"], "letter": MANY["letter"]}.items():
-            X, y = read()
-            found = nr.evaluate((X[:limit], y[:limit]), "arow", **how).learners[0]["metrics"]
+        for name in ("elec2", "a9a", "letter"):
+            found = nr.evaluate(tuple(read(name, limit)), "arow", **how).learners[0]["metrics"]
             rows.append(gap(f"{name}, sets of AROW, {level:g}", found, level, "set_size", quick))
     return rows
 

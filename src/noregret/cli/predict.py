@@ -11,10 +11,9 @@ import click
 
 from ..text import amount, plural
 from .answers import FORMS, Beside, ByClass, LabelSet
-from .options import Command, Option, reading, source_argument, source_of, source_options
+from .options import Command, Option, as_usage, reading, source_argument, source_of, source_options
 from .plugins import plugin_option
 from .progress import watching
-from .wording import spoken
 
 
 @click.command("predict", cls=Command, short_help="Answer the rows of a source with a saved model.")
@@ -82,7 +81,8 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     if level is not None and level not in known:
         kept = f"the levels {', '.join(map(str, known))}" if known else "no coverage"
         raise click.UsageError(f"{model_file} keeps to {kept}: train it with --coverage {level}")
-    opened = stream(source_of(source), **options_for(model, columns(model, reading(options))))
+    with as_usage():
+        opened = stream(source_of(source), **options_for(model, identified(model, reading(options))))
     found = Tally(getattr(model, "learner", model))
     with watching(quiet, found.learner.name, leave=False) as shown, target(output) as out:
         lines = FORMS["json" if as_json else form](out, found.beside(*(options[k] for k in ("scores", "proba", "interval"))))
@@ -104,19 +104,11 @@ def levels(model: Any) -> list[float]:
     return [] if found is None else list(found) if isinstance(found, (list, tuple)) else [found]
 
 
-def columns(model: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of the source; those about columns must agree with the model's, except the id."""
-    from ..algorithm.params import same_value
-
+def identified(model: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the source without the column of ids, which a table takes from any column."""
     table = getattr(getattr(model, "front", None), "table", None)
-    if table is None:
-        return options
-    for name in [k for k in options if k in table.get_params()]:
-        value = options.pop(name)
-        if name == "id":
-            table.identify(value)
-        elif not same_value(value, getattr(table, name)):
-            raise click.UsageError(spoken(f"the model knows its own columns ({name}={getattr(table, name)!r}): leave out {name}="))
+    if table is not None and "id" in options:
+        table.identify(options.pop("id"))
     return options
 
 

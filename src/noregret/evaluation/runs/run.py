@@ -188,11 +188,13 @@ class Run:
         return batch.cut(k, n)
 
     def _learn(self, batch: Batch, stream: Stream) -> list[Progress]:
-        learner, rows = self.learner, batch.data
-        features = None if learner.started else self._features(stream, batch)
+        learner, rows, began = self.learner, batch.data, self.learner.started
+        features = None if began else self._features(stream, batch)
         start = thread_time()
         done = learner.learn_rows(rows, batch.y, batch.c, features)
         self.seconds += thread_time() - start
+        if not began:
+            done[0] = done[0]._replace(blind=1)
         return judged(done, batch.y) if self.kind.judged else done
 
     def _features(self, stream: Stream, batch: Batch) -> Features:
@@ -271,7 +273,8 @@ class Run:
         first = self.examples - len(pieces)
         y = None if pieces[0].y is None else np.concatenate([piece.y for piece in pieces])
         said = None if pieces[0].said is None else together([piece.said for piece in pieces])
-        whole = pieces[0]._replace(f=np.concatenate([piece.f for piece in pieces]), y=y, said=said)
+        f, blind = np.concatenate([piece.f for piece in pieces]), sum(piece.blind for piece in pieces)
+        whole = pieces[0]._replace(f=f, y=y, said=said, blind=blind)
         c = None if weights[0] is None else np.concatenate(weights)
         wrong = self._note([whole], c)
         self._count(None if tasks[0] is None else np.concatenate(tasks), wrong, c)
@@ -286,7 +289,7 @@ class Run:
         f = learner.scores_by(m, row.data)
         said = learner.said_by(m, row.data)
         if m.labels is None:
-            return Progress(f, given, said=said)  # type: ignore[arg-type]
+            return Progress(f, given, said=said, blind=int(not learner.started))  # type: ignore[arg-type]
         if self.labels is None:
             self.labels = copy.deepcopy(m.labels)
         assert given is not None
@@ -294,7 +297,7 @@ class Run:
         self.labels.extend(self.labels.missing([label]))
         y, seen = np.array([self.labels.index[label]]), int(m.tally[SEEN])
         if len(self.labels) < 3 and not m.many:
-            return Progress(f, y, False, seen, int(m.tally[TIE]), self.labels.positive, said)
+            return Progress(f, y, False, seen, int(m.tally[TIE]), self.labels.positive, said=said)
         wide = np.zeros((1, len(self.labels)))  # labels arrive in the order of the rows, so the codes of the model are the first
         known = f if m.many else halves(f, self.labels.positive)
         wide[:, : known.shape[1]] = known[:, : wide.shape[1]]
