@@ -854,6 +854,11 @@ def test_a_compact_predictor_answers_and_is_shown(here, learner, bits):
         json.loads(run("predict", "rows.svm", "--model-file", file, "--scores", "--json").stdout)
         for file in ("whole.nr", "small.nr")
     ]
+    if learner == "ftrl":
+        run("train", "rows.svm", "-m", learner, "--save", "sure.nr", "--probabilities", *bits)
+        nr.load("sure.nr").compact().save("small_sure.nr")
+        sure = [run("predict", "rows.svm", "--model-file", file, "--proba").stdout for file in ("sure.nr", "small_sure.nr")]
+        assert np.allclose(*([[float(p) for p in line.split()] for line in said.splitlines()] for said in sure), atol=1e-9)
     both = zip(*(found["predictions"] for found in answers), strict=True)
     assert all(a["score"] == pytest.approx(b["score"], abs=1e-12) for a, b in both)
     shown = process("inspect", "small.nr").communicate()[0]  # a process of its own, which has imported no task yet

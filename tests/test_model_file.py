@@ -681,7 +681,7 @@ def test_a_model_that_could_not_be_loaded_is_not_written(tmp_path):
     m.save(path)
     before = path.read_bytes()
     m.state[0][0] = np.inf
-    told = "expected finite numbers in state.w, found \\[inf\\]: the learner met numbers too large for it. Scale them"
+    told = "expected finite numbers in state.w, found array.*: the learner met numbers too large for it. Scale them"
     with pytest.raises(nr.ModelFileError, match=f"m.nr was not written: {told}"):
         m.save(path)
     with pytest.raises(nr.ModelFileError, match=told):

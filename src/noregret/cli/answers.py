@@ -10,12 +10,56 @@ from typing import Any, TextIO
 from ..text import printable
 
 
-class Lines:
-    """Text with tabs between the id of a row, the answer and the scores."""
+class Beside:
+    """What stands beside an answer: the field of the answers that has it, as columns and in JSON."""
 
-    def __init__(self, out: TextIO, classes: list[Any] | None) -> None:
+    def __init__(self, field: str, heads: list[str]) -> None:
+        self.field, self.heads = field, heads
+
+    def values(self, said: Any) -> list[Any]:
+        """Return it for each row."""
+        found: list[Any] = getattr(said, self.field).reshape(len(said.y), -1).tolist()
+        return found
+
+    def cells(self, own: Any) -> list[Any]:
+        """Return that of a row as cells."""
+        return list(own)
+
+    def facts(self, own: Any) -> dict[str, Any]:
+        """Return that of a row as JSON values."""
+        return dict(zip(self.heads, own, strict=True))
+
+
+class ByClass(Beside):
+    """Numbers for each class: scores, probabilities."""
+
+    def __init__(self, field: str, name: str, classes: list[Any]) -> None:
+        super().__init__(field, [f"{name} {c}" for c in classes])
+        self.classes = [str(c) for c in classes]
+
+    def facts(self, own: Any) -> dict[str, Any]:
+        """Return that of a row as JSON values."""
+        return {self.field: dict(zip(self.classes, own, strict=True))}
+
+
+class LabelSet(Beside):
+    """A set of labels, the most probable first."""
+
+    def values(self, said: Any) -> list[Any]:
+        """Return it for each row."""
+        return [[own] for own in getattr(said, self.field)]
+
+    def cells(self, own: Any) -> list[Any]:
+        """Return that of a row as one cell."""
+        return ["|".join(map(str, own[0]))]
+
+
+class Lines:
+    """Text with tabs between the id of a row, the answer, and what stands beside it."""
+
+    def __init__(self, out: TextIO, beside: list[Beside]) -> None:
         self.out = out
-        self.classes = classes  # whose scores are written; empty for one score, None for no scores
+        self.beside = beside
         self.begun = False
 
     def write(self, said: Any) -> None:
@@ -24,18 +68,22 @@ class Lines:
         if not self.begun:
             self.begin(ids is not None)
             self.begun = True
-        y, scores = said.y.tolist(), None if self.classes is None else said.scores.reshape(len(said.y), -1).tolist()
-        self.rows((None if ids is None else ids[i], v, [] if scores is None else scores[i]) for i, v in enumerate(y))
+        found = [own.values(said) for own in self.beside]
+        self.rows((None if ids is None else ids[i], v, [own[i] for own in found]) for i, v in enumerate(said.y.tolist()))
 
     def begin(self, named: bool) -> None:
         """Write what comes before the first answer."""
         self.named = named
 
-    def rows(self, rows: Iterator[tuple[Any, Any, list[float]]]) -> None:
-        """Write rows of id, answer, scores."""
-        for row, v, scores in rows:
-            cells = [*([row] if self.named else []), v, *scores]
-            self.out.write("\t".join("" if cell is None else printable(str(cell)) for cell in cells) + "\n")
+    def cells(self, row: Any, v: Any, found: list[Any]) -> list[Any]:
+        """Return a row as cells."""
+        more = (cell for own, values in zip(self.beside, found, strict=True) for cell in own.cells(values))
+        return [*([row] if self.named else []), v, *more]
+
+    def rows(self, rows: Iterator[tuple[Any, Any, list[Any]]]) -> None:
+        """Write rows of id, answer, and what stands beside it."""
+        for row in rows:
+            self.out.write("\t".join("" if cell is None else printable(str(cell)) for cell in self.cells(*row)) + "\n")
 
     def end(self, facts: dict[str, Any]) -> None:
         """Write what comes after the last answer."""
@@ -47,29 +95,28 @@ class Csv(Lines):
     def begin(self, named: bool) -> None:
         """Write the heading."""
         super().begin(named)
-        scores = [] if self.classes is None else [f"score {c}" for c in self.classes] or ["score"]
         self.csv = csv.writer(self.out, lineterminator="\n")
-        self.csv.writerow([*(["id"] if named else []), "prediction", *scores])
+        self.csv.writerow([*(["id"] if named else []), "prediction", *(head for own in self.beside for head in own.heads)])
 
-    def rows(self, rows: Iterator[tuple[Any, Any, list[float]]]) -> None:
+    def rows(self, rows: Iterator[tuple[Any, Any, list[Any]]]) -> None:
         """Write rows."""
-        self.csv.writerows([*([row] if self.named else []), v, *scores] for row, v, scores in rows)
+        self.csv.writerows(self.cells(*row) for row in rows)
 
 
 class JsonLines(Lines):
     """A JSON object on each line."""
 
-    def rows(self, rows: Iterator[tuple[Any, Any, list[float]]]) -> None:
+    def rows(self, rows: Iterator[tuple[Any, Any, list[Any]]]) -> None:
         """Write rows."""
         for row in rows:
             self.out.write(json.dumps(self.found(*row)) + "\n")
 
-    def found(self, row: Any, v: Any, scores: list[float]) -> dict[str, Any]:
+    def found(self, row: Any, v: Any, found: list[Any]) -> dict[str, Any]:
         """Return the object of a row."""
         said = {"id": row, "prediction": v} if self.named else {"prediction": v}
-        if self.classes:
-            return said | {"scores": dict(zip(map(str, self.classes), scores, strict=True))}
-        return said | ({"score": scores[0]} if scores else {})
+        for own, values in zip(self.beside, found, strict=True):
+            said |= own.facts(values)
+        return said
 
 
 class Json(JsonLines):
@@ -77,7 +124,7 @@ class Json(JsonLines):
 
     first = True
 
-    def rows(self, rows: Iterator[tuple[Any, Any, list[float]]]) -> None:
+    def rows(self, rows: Iterator[tuple[Any, Any, list[Any]]]) -> None:
         """Write rows."""
         for row in rows:
             self.out.write(('{"predictions": [\n' if self.first else ",\n") + json.dumps(self.found(*row)))

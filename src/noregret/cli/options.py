@@ -269,6 +269,19 @@ watching_options, WATCHING = group(
         type=click.IntRange(1),
         help="Tell the N largest features in use, since when, and with --permutations in how many of the orders.",
     ),
+    one(
+        "--proba",
+        "probabilities",
+        is_flag=True,
+        help="Measure probabilities of classes too: log loss, Brier score, calibration error, reliability.",
+    ),
+    one(
+        "--interval",
+        "coverage",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        metavar="LEVEL",
+        help="Measure intervals, or sets of labels, that hold the truth this often, such as 0.9.",
+    ),
     one("--holdout", metavar="SOURCE", help="Another source, answered at the end without learning."),
     one(
         "--regret/--no-regret",

@@ -11,7 +11,7 @@ import click
 
 from ..files.drafts import check_apart, drafted
 from ..text import amount, plural
-from .answers import FORMS
+from .answers import FORMS, Beside, ByClass, LabelSet
 from .options import Command, Option, as_usage, read_files, reading, source_argument, source_of, source_options
 from .plugins import plugin_option
 from .progress import watching
@@ -29,6 +29,16 @@ from .progress import watching
     help="File to write; unless given, standard output.",
 )
 @click.option("--scores", cls=Option, is_flag=True, help="Write the scores too.")
+@click.option(
+    "--proba", cls=Option, is_flag=True, help="Write the probability of each class too, of a model trained with --probabilities."
+)
+@click.option(
+    "--interval",
+    cls=Option,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="LEVEL",
+    help="Write low and high, or a set of labels, that hold the truth this often, of a model trained with --coverage.",
+)
 @click.option(
     "--reject",
     cls=Option,
@@ -58,6 +68,7 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     \b
     noregret predict new.svm --model-file spam.nr
     noregret predict new.csv --model-file spam.nr --id key --scores --as csv
+    noregret predict new.svm --model-file spam.nr --proba --as csv
     """  # noqa: D301  click reads the mark
     from ..files.model_file import load
     from ..streams.stream import stream
@@ -66,12 +77,19 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
 
     check_apart(output, read_files(*source, model_file))
     model = load(model_file)
+    if options["proba"] and not hasattr(model, "predict_proba"):
+        raise click.UsageError(f"{model_file} has learned no probabilities: train it with --probabilities")
+    level, known = options["interval"], levels(model)
+    if level is not None and level not in known:
+        kept = f"the levels {', '.join(map(str, known))}" if known else "no coverage"
+        raise click.UsageError(f"{model_file} keeps to {kept}: train it with --coverage {level}")
     with as_usage():
         opened = stream(source_of(source), **options_for(model, identified(model, reading(options))))
     found = Tally(getattr(model, "learner", model))
     with watching(quiet, found.learner.name, leave=False) as shown, target(output) as out:
-        lines = FORMS["json" if as_json else form](out, found.names() if options["scores"] else None)
-        for said in limited(answer(opened, model, reject=options["reject"]), options["limit"]):
+        lines = FORMS["json" if as_json else form](out, found.beside(*(options[k] for k in ("scores", "proba", "interval"))))
+        asked = {k: options[k] for k in ("reject", "proba", "interval")}
+        for said in limited(answer(opened, model, **asked), options["limit"]):
             lines.write(said)
             found.add(said)
             shown(found.rows, opened)
@@ -80,6 +98,12 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
         raise click.ClickException(f"{opened.name} has no rows")
     if not quiet and not as_json and found.labelled:
         click.echo(found.sentence(), err=True)
+
+
+def levels(model: Any) -> list[float]:
+    """Return the levels of coverage that a model keeps to."""
+    found = getattr(getattr(model, "learner", model), "coverage", None)
+    return [] if found is None else list(found) if isinstance(found, (list, tuple)) else [found]
 
 
 def identified(model: Any, options: dict[str, Any]) -> dict[str, Any]:
@@ -101,7 +125,8 @@ def limited(answers: Iterator[Any], limit: int | None) -> Iterator[Any]:
             continue
         part = slice(0, left)
         truth = said.truth if said.truth is None else some(said.truth, part)
-        yield said._replace(y=said.y[part], scores=said.scores[part], truth=truth, ids=None if said.ids is None else said.ids[part])
+        rest = {name: None if (v := getattr(said, name)) is None else v[part] for name in ("ids", "scores", "proba", "region")}
+        yield said._replace(y=said.y[part], truth=truth, **rest)
         return
 
 
@@ -121,10 +146,17 @@ class Tally:
         self.rows = self.labelled = self.rejected = 0
         self.wrong = 0.0  # mistakes, or the sum of sizes of errors
 
-    def names(self) -> list[Any]:
-        """Return the classes whose scores there are, or nothing where there is one score."""
-        found = self.learner.classes_.tolist() if self.task.classes else []
-        return found if len(found) > 2 else []
+    def beside(self, scores: bool, proba: bool, interval: float | None) -> list[Beside]:
+        """Return what is written beside the answers."""
+        classes = self.learner.classes_.tolist() if self.task.classes else []
+        found: list[Beside] = []
+        if scores:
+            found.append(ByClass("scores", "score", classes) if len(classes) > 2 else Beside("scores", ["score"]))
+        if proba:
+            found.append(ByClass("proba", "probability", classes))
+        if interval is not None:
+            found.append(LabelSet("region", ["set"]) if self.task.classes else Beside("region", ["low", "high"]))
+        return found
 
     def add(self, said: Any) -> None:
         """Count some answers."""

@@ -39,6 +39,7 @@ class Kind(NamedTuple):
     alone: str = ""  # why there is no fixed model to compare with, where there is none
     scores: tuple[str, ...] = ()  # metrics of which more is better
     errors: tuple[str, ...] = ()  # metrics of which less is better
+    probable: tuple[str, ...] = ()  # metrics of probabilities: to sort by one is to ask for them
     losses: tuple[str, ...] = ()  # all that learners may be measured in
     main: tuple[str, ...] = ()  # of these the ones to show first
     columns: tuple[Shown, ...] = ()
@@ -59,10 +60,14 @@ KINDS: dict[str, Kind] = {
         loss="hinge",
         read_as={"square": "squared_hinge"},  # the same on scores within [-1, 1], where learners with this loss keep theirs
         scores=("accuracy", "balanced_accuracy", "precision", "recall", "f1", "f1_macro", "kappa", "mcc", "auc"),
-        errors=("log_loss",),
+        errors=("log_loss", "brier", "ece"),
+        probable=("log_loss", "brier", "ece"),
         losses=("hinge", "squared_hinge", "log", "exponential", "perceptron"),
         main=("hinge", "log"),
-        columns=(Shown("auc", "AUC", 5),),
+        columns=(
+            Shown("auc", "AUC", 5), Shown("log_loss", "log loss of p", 7), Shown("ece", "calibration", 6),
+            Shown("set_size", "set size", 6),
+        ),
     ),
     "regression": Kind(
         figures=lambda loss, epsilon, window, fading: RealFigures(window, fading, epsilon, loss),
@@ -79,7 +84,7 @@ KINDS: dict[str, Kind] = {
         errors=("mae", "rmse", "bias"),
         losses=("square", "absolute", "epsilon_insensitive", "squared_epsilon_insensitive"),
         main=("square", "absolute"),
-        columns=(Shown("rmse", "RMSE", 6), Shown("r2", "R2", 6)),
+        columns=(Shown("rmse", "RMSE", 6), Shown("r2", "R2", 6), Shown("coverage", "coverage", 5), Shown("width", "width", 6)),
         curves=("loss",),
     ),
     "one_class": Kind(

@@ -76,8 +76,8 @@ def check_cells(slot: Slot, a: np.ndarray, dims: Dims, what: str) -> None:
     if a.dtype.kind == "f":
         if not (np.isfinite(a) | (slot.squares & (a == np.inf))).all():
             raise ModelFileError(
-                f"expected finite numbers in {what}, found {brief(a[~np.isfinite(a)][:3].tolist())}: the learner met numbers too "
-                "large for it. Scale them, and learn again"
+                f"expected finite numbers in {what}, found {brief(a[~np.isfinite(a)][:3])}: the learner met numbers too large "
+                "for it. Scale them, and learn again"
             )
         expect(slot.axes != () or slot.fill != 1.0 or a[0] != 0.0, f"a multiplier in {what}", a[:1])
     if a.dtype.kind == "i" and (slot.most or slot.axes == ()):

@@ -11,6 +11,7 @@ import numpy as np
 from ..algorithm.kernel_options import kernelizable
 from ..algorithm.rounds import EXAMPLES, UPDATES
 from ..algorithm.state import COUNT, Need, needs_of
+from ..calibration.calibration import Said, pausing
 from ..inputs import checking
 from ..inputs.checking import Rows
 from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, arrivals, is_dicts, moved, read_all, stacked
@@ -31,6 +32,7 @@ class Progress(NamedTuple):
     tie: int = 1
     positive: int = 0
     blind: int = 0  # so many of them, the first, were answered before any label was known
+    said: Said | None = None  # probabilities, intervals or sets from before each update, where they are learned
 
 
 class Learner(KernelInterface, Base):
@@ -272,6 +274,12 @@ class Learner(KernelInterface, Base):
         m.features.check(rows, type(self).__name__)
         return m.score(self.place(m, rows, grow=False))
 
+    def said_by(self, m: Model, rows: Rows) -> Said | None:
+        """Return how sure a model of this learner is of checked rows; None where it does not learn that."""
+        if m.calibration is None:
+            return None
+        return m.calibration.told(m.evidence(self.place(m, rows, grow=False)), m.known)
+
     def _keep(self, m: Model) -> None:
         """Keep a new model once it has learned something (rows of weight 0 alone leave none)."""
         if self.held is None and m.tally[EXAMPLES]:
@@ -326,14 +334,15 @@ class Learner(KernelInterface, Base):
         if not (isinstance(epochs, (int, np.integer)) and epochs >= 1):
             raise ValueError(f"epochs must be a whole number of at least 1, got {epochs!r}")
         rng = np.random.default_rng(self.seed)
-        for epoch in range(1, epochs + 1):  # noqa: B007
+        for epoch in range(1, epochs + 1):
             before = m.tally[UPDATES]
             order = rng.permutation(rows.n) if self.shuffle else None
             taken, targets, weights = (
                 (rows, y, c) if order is None else (rows.take(order), y[order], None if c is None else c[order])
             )
-            for a, b in self.in_room(m, None, rows.n):
-                self._run(m, taken.cut(a, b), targets[a:b], None if weights is None else weights[a:b])
+            with pausing(m.calibration, epoch > 1):
+                for a, b in self.in_room(m, None, rows.n):
+                    self._run(m, taken.cut(a, b), targets[a:b], None if weights is None else weights[a:b])
             if until and m.tally[UPDATES] == before:
                 break
         self.n_epochs_ = epoch
@@ -345,7 +354,8 @@ class Learner(KernelInterface, Base):
 
     def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> list[Progress]:
         """Learn from checked rows in order."""
-        return [Progress(m.learn(rows, y, c), y)]
+        f = m.learn(rows, y, c)
+        return [Progress(f, y, said=None if m.calibration is None else m.calibration.taken())]
 
     @property
     def has_schedule(self) -> bool:

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..algorithm.rounds import EXAMPLES, MISTAKES, SEEN, TIE
+from ..calibration.calibration import Calibration, Linked, Scores
+from ..calibration.coverage import Sets, levels_of
+from ..calibration.mixture import Mixture
 from ..engine.compiling import compiled
 from ..families.adaptive import NAG
 from ..inputs.checking import Rows
@@ -30,6 +33,15 @@ class VotingPool(Pool):
         """Make the calibrators of probabilities."""
         self.calibrators = [calibrator() for _ in self.members] if self.weighing.rule == "bayes" else []
         self.relabel()
+        self.calibration = self.uncalibrated()
+
+    def uncalibrated(self) -> Calibration | None:
+        """Return what makes probabilities of the members' scores; by the rule "bayes" the answer is log odds already."""
+        bayes, asked = self.weighing.rule == "bayes", self.given.get("probabilities")
+        inner = Linked("log_odds") if bayes and not asked else Mixture(len(self.members), self.known)
+        if self.given.get("coverage") is not None:
+            return Sets(levels_of(self.given["coverage"]), inner, self.known)
+        return inner if bayes or asked else None
 
     @property
     def dims(self) -> dict[str, int]:
@@ -93,6 +105,10 @@ class VotingPool(Pool):
         self._see(codes[live])
         out = np.zeros((rows.n, self.dims["class"]))
         out[live] = self._mixed(W, losses, codes[live]) if self.calibrators else self._voted(W, predicted)
+        if self.calibration is not None and self.calibration.pooled:
+            self.calibration.learn([Scores(piece.f, piece.many, piece.positive) for piece in learned], codes, c)
+        elif self.calibration is not None:
+            self.calibration.learn(Scores(out, self.many, positive), codes, c)
         self.tally[MISTAKES] += int((answered(Progress(out[live], codes[live], *mine))[0] != codes[live]).sum())
         if not isinstance(live, slice):
             rest = np.flatnonzero(c == 0.0)
@@ -129,6 +145,13 @@ class VotingPool(Pool):
             return odds
         predicted = np.column_stack([member.learner.task.codes(member.m, s) for member, s in zip(self.members, f, strict=True)])
         return self._voted(np.broadcast_to(w, predicted.shape), predicted)
+
+    def evidence(self, rows: Rows) -> Any:
+        """Return of rows what the calibration learns from."""
+        if self.calibration is None or not self.calibration.pooled:
+            return super().evidence(rows)
+        f = self.members.score(self.numbered(rows))
+        return [Scores(s, member.m.many, self.labels.positive) for s, member in zip(f, self.members, strict=True)]
 
     def _voted(self, W: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         """Return the weight behind each class; with two, that behind the positive one less that behind the other."""

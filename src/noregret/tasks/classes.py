@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..algorithm.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
+from ..calibration.calibration import Calibration, Linked
+from ..calibration.calibrator import Calibrator
+from ..calibration.coverage import Sets, levels_of
 from ..inputs import checking
 from ..inputs.labels import Coded, Labelled, Labels, plain, refuse_fraction, refuse_mixed
 from ..learners.drivers import Text
@@ -72,6 +75,13 @@ class Classification(Task):
             f = f[:, labels.order]
             return f[:, 1] - f[:, 0] if len(labels) == 2 else f
         return f[:, 0] * sign(labels)
+
+    def calibration(self, algorithm: Any, given: Mapping[str, Any], known: int) -> Calibration | None:
+        """Return what makes probabilities of scores, of so many known classes; None where they are not asked for."""
+        inner: Calibration = Linked(algorithm.link) if algorithm.link else Calibrator(known)
+        if given.get("coverage") is not None:
+            return Sets(levels_of(given["coverage"]), inner, known)
+        return inner if algorithm.link or given.get("probabilities") else None
 
     def costs(self, algorithm: Any, given: Mapping[str, Any], labels: Labels) -> Any:
         """Return how rivals are chosen: by cost and mode, with the margin each confusion asks for (C.4)."""

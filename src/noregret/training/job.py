@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
+from ..calibration.calibration import pausing
 from ..files import drafts
 from ..files.model_file import load
 from ..inputs.batch import Batch
@@ -131,7 +132,8 @@ class Job:
         if opened.front is not None and not isinstance(model, Pipeline):
             self.model = Pipeline.of(opened.front.fresh(), self.learner)
         self.front = self.model.front if isinstance(self.model, Pipeline) else None
-        self.at = {**at, "format": opened.kind}
+        folded = opened.reader.hash_bits is not None or (opened.front is not None and opened.front.outputs is not None)
+        self.at = {**at, "format": opened.kind} if folded else at  # such features do not tell where they come from
         self.paths = files_of(opened.reader)
         self.sizes: list[int] = []  # of the files, when the pass began
         self.saved_at, self.saved_when = self._seen(), monotonic()
@@ -201,7 +203,8 @@ class Job:
         learner = self.learner
         bias = has_bias(learner)
         features = None if learner.started else self.opened.features(batch.data, bias)
-        learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features, keep=False)
+        with pausing(learner.held and learner.held.calibration, self.at["epoch"] > 0):
+            learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features, keep=False)
 
     def _end_pass(self) -> None:
         """Note that the source was read to its end: that of the last file was where it ended when the pass began, or later.

@@ -13,8 +13,11 @@ import numpy as np
 
 from ...inputs.labels import ordered
 from .auc import Ranking
+from .covering import Covering
+from .reliability import Reliability
 
 if TYPE_CHECKING:
+    from ...calibration.calibration import Said
     from ...learners.learner import Progress
 
 TABLE_CLASSES = 256  # with more the confusion table is not kept; its margins are
@@ -219,6 +222,7 @@ class ClassFigures:
         self.table: np.ndarray | None = np.zeros((0, 1))  # rows: truth; columns: answers
         self.pair = Ranking()  # while there is one score a row: of the positive class, halved
         self.rankings: list[Ranking] | None = []  # by class
+        self.reliability, self.covering = Reliability(), Covering("set_size")
 
     def add(
         self, y: np.ndarray, predicted: np.ndarray, f: np.ndarray, c: np.ndarray | None = None, seen: np.ndarray | None = None
@@ -250,7 +254,16 @@ class ClassFigures:
 
         predicted, seen = answered(piece)
         self.positive = piece.positive
+        if piece.said is not None:
+            self.assured(piece.y, piece.said, seen, c, piece.positive)
         return self.add(piece.y, predicted, piece.f, c, seen)
+
+    def assured(self, y: np.ndarray, said: Said, seen: np.ndarray, c: np.ndarray | None, positive: int) -> None:
+        """Take what was said of how sure answers were."""
+        if said.p is not None:
+            self.reliability.add(y, said.p, seen, c, positive)
+            if said.reach is not None:
+                self.covering.add_sets(y, said.p, said.reach[:, 0], seen, c)
 
     def _count(self, y: np.ndarray, predicted: np.ndarray, c: np.ndarray | None) -> None:
         self._grow(int(max(y.max(), predicted.max())) + 1)
@@ -322,6 +335,8 @@ class ClassFigures:
         else:
             self.table[:K, : K + 1] += later.table
         self._merge_rankings(later)
+        self.reliability += later.reliability
+        self.covering += later.covering
         return self
 
     def _merge_rankings(self, later: ClassFigures) -> None:
@@ -378,7 +393,8 @@ class ClassFigures:
             "kappa": ratio(N * agreed - chance, N * N - chance),
             "mcc": ((N * agreed - chance) / np.sqrt(spread) if spread > 0.0 else 0.0) if N else None,
             "auc": self.auc(),
-            "log_loss": ratio(self.sums["log"], N),
+            **(self.reliability.metrics() if self.reliability.measured else {}),
+            **self.covering.metrics(),
         }
 
     def confusion(self, labels: Sequence[Any] | None = None) -> dict[str, Any] | None:
@@ -423,7 +439,15 @@ class ClassFigures:
             "losses": {name: ratio(v, self.weight) for name, v in self.sums.items()},
             "metrics": {k: None if v is None else float(v) for k, v in self.metrics(labels).items()},
             "confusion": self.confusion(labels),
+            **self._diagram(labels),
         }
+
+    def _diagram(self, labels: Sequence[Any] | None) -> dict[str, Any]:
+        """Return the reliability diagram, where there were probabilities."""
+        if not self.reliability.measured:
+            return {}
+        names = list(range(len(self.truth))) if labels is None else labels
+        return {"reliability": self.reliability.diagram(names, self.positive)}
 
 
 def total(values: np.ndarray, c: np.ndarray | None) -> float:
@@ -499,6 +523,7 @@ class RealFigures:
         self.errors = Errors()
         self.sums = dict.fromkeys(dict.fromkeys((*self.LOSSES, loss)), 0.0)
         self.recent = Recent(window, fading, 1)
+        self.covering = Covering("width")
 
     def add(self, y: np.ndarray, f: np.ndarray, c: np.ndarray | None = None, blind: int = 0) -> RowCosts:
         """Take more rows: the targets, the answers from before each update, the weights; return what each cost.
@@ -523,6 +548,8 @@ class RealFigures:
 
     def take(self, piece: Progress, c: np.ndarray | None) -> RowCosts:
         """Take what a learner did with consecutive rows, and their weights; return what each row cost."""
+        if piece.said is not None and piece.said.reach is not None:
+            self.covering.add_intervals(piece.y, piece.f[:, 0], piece.said.reach[:, 0], c)
         return self.add(piece.y, piece.f[:, 0], c, piece.blind)
 
     def __iadd__(self, later: RealFigures) -> Self:
@@ -533,6 +560,7 @@ class RealFigures:
         self.errors += later.errors
         self.examples += later.examples
         self.weight += later.weight
+        self.covering += later.covering
         self.sums = {name: v + later.sums[name] for name, v in self.sums.items()}
         return self
 
@@ -542,7 +570,7 @@ class RealFigures:
 
     def metrics(self) -> dict[str, float | None]:
         """Return the metrics."""
-        return self.errors.metrics()
+        return {**self.errors.metrics(), **self.covering.metrics()}
 
     def to_dict(self, labels: Sequence[Any] | None = None) -> dict[str, Any]:
         """Return everything, as plain values."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...algorithm.rounds import SEEN
+from ...calibration.calibration import widened
 from ...inputs.batch import Batch
 from ...inputs.checking import Rows
 from ...inputs.features import Features
@@ -134,7 +135,7 @@ def mean(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
             return [middle(column) for column in zip(*values, strict=True)]
         return first
 
-    apart = ("model", "label", "params", "confusion", "drifts", "regret", "examples")
+    apart = ("model", "label", "params", "confusion", "reliability", "drifts", "regret", "examples")
     return {k: found[0][k] if k in apart else middle([r[k] for r in found]) for k in found[0]}
 
 
@@ -191,7 +192,7 @@ class Answered:
         y = suited(batch.y, learner)
         f = learner.scores_by(m, batch.data)  # a task that was never learned is answered too, as at its first row
         if m.labels is None:
-            self.figures.take(Progress(f, y), batch.c)
+            self.figures.take(Progress(f, y, said=learner.said_by(m, batch.data)), batch.c)
             return
         table.extend(table.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
         codes = codes_of(y, table)
@@ -201,12 +202,18 @@ class Answered:
         if m.many and len(table) > known:
             f = np.hstack([f, np.zeros((len(f), len(table) - known))])
         self.figures.positive = m.labels.positive
-        self.figures.add(codes, predicted, f, batch.c, np.full(len(codes), int(m.tally[SEEN]) if m.many else 2))
+        seen = np.full(len(codes), int(m.tally[SEEN]) if m.many else 2)
+        said = learner.said_by(m, batch.data)
+        if said is not None and said.p is not None:
+            said = said._replace(p=widened(said.p, len(table)))
+            self.figures.assured(codes, said, np.minimum(seen, known), batch.c, m.labels.positive)
+        self.figures.add(codes, predicted, f, batch.c, seen)
 
     def result(self) -> dict[str, Any]:
         """Return the figures, and of labels that were never learned, how many rows have them and which they are."""
         found = self.figures.to_dict(self.table.values or None)
-        figures = {k: found[k] for k in ("examples", "mistakes", "error", "losses", "metrics", "confusion") if k in found}
+        kept = ("examples", "mistakes", "error", "losses", "metrics", "confusion", "reliability")
+        figures = {k: found[k] for k in kept if k in found}
         unseen = {"examples": self.unseen, "labels": self.table.values[len(self.learner.model.labels or ()) :]}
         return figures | ({"unseen": unseen} if self.unseen else {})
 
