@@ -21,7 +21,7 @@ SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
 POINTS = [1, 2, 3, 5, 10, 30, 100, 250]
 
 BOUNDED = {
-    **{name: m for name, m in learners().items() if m.bound is not None and m.task != "one_class"},
+    **{name: m for name, m in learners().items() if m.algorithm.bound is not None and m.task != "one_class"},
     "alma in theory": nr.ALMA(B=8.0**0.5 / 0.9),
     "ogd regressor absolute": nr.OGDRegressor(loss="absolute", projection="l2", radius=2.0),
     "ogd regressor tube, constant": nr.OGDRegressor(
