@@ -41,6 +41,7 @@ FAMILIES = {  # headings in the order of the page; others come last, with what t
     "least_squares": "Least squares",
     "multiplicative": "Multiplicative",
     "uniclass": "One class",
+    "mondrian": "Forests",
     "budgeted": "Kernels on a budget",
     "duol": "Double updating",
     "kernel_rls": "Kernel least squares",

@@ -93,7 +93,11 @@ LIBRARY = {
 }
 
 
-COMPILED = ("pools.weighing", "transforms.draws", "transforms.nystroem", "transforms.orthogonal", "transforms.random_features")
+FORESTS = ("chances", "descent", "experts", "nodes", "prunings", "runner")
+COMPILED = (
+    *(f"forests.{name}" for name in FORESTS),
+    *("pools.weighing", "transforms.draws", "transforms.nystroem", "transforms.orthogonal", "transforms.random_features"),
+)
 
 
 def texts():
