@@ -1,6 +1,7 @@
 """Mondrian forests: printed traces, a plain transcription, what holds for every tree, the guarantee, and the ways to use them."""
 
 import copy
+import json
 import math
 import pickle
 from itertools import pairwise
@@ -8,12 +9,14 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from reference_forest import Forest, draw
 from scipy.sparse import csr_matrix
 from traces import M_LABELS, P_TARGETS, M, P
 from traces_forest import LABELS, TARGETS, rounds
 
 import noregret as nr
+from noregret.cli import main
 from noregret.engine.compiling import compiled
 from noregret.forests.chances import chances
 from noregret.forests.nodes import NEVER
@@ -507,9 +510,39 @@ def test_a_forest_in_a_pool_and_behind_maps(tmp_path):
 def test_reports_compare_forests_with_others():
     X = rows(300)
     report = nr.compare((X, labels(X, 2)), ["mondrian_forest", "nag"]).to_dict()
-    assert {run["model"] for run in report["learners"]} == {"mondrian_forest", "nag"}
+    found = {run["model"]: run for run in report["learners"]}
+    assert found.keys() == {"mondrian_forest", "nag"}
+    assert found["mondrian_forest"]["regret"]["bound_why"] == "the guarantee of mondrian_forest is not against a linear model"
     report = nr.evaluate((X, X[:, 0] * X[:, 1]), "mondrian_forest_regressor").to_dict()
     assert report["examples"] == 300
+
+
+def test_the_command_line_takes_forests(tmp_path, monkeypatch):
+    """Trained in two files as in one, predicted with, and inspected."""
+    monkeypatch.chdir(tmp_path)
+    X, run = rows(200), CliRunner().invoke
+    lines = [",".join(map(str, [*x, label])) for x, label in zip(X.tolist(), labels(X).tolist(), strict=True)]
+    for name, part in (("a", lines[:90]), ("b", lines[90:]), ("all", lines)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["u,v,w,x,y,label", *part]))
+    options = ["--target", "label", "--quiet", "--save"]
+    for args in (
+        ["train", "all.csv", *options, "all.nr", "-m", "mondrian_forest", "--trees", "3"],
+        ["train", "a.csv", *options, "parts.nr", "-m", "mondrian_forest", "--trees", "3"],
+        ["train", "b.csv", *options, "parts.nr", "--continue"],
+    ):
+        assert run(main, args).exit_code == 0
+    whole, parts = nr.load("all.nr").learner, nr.load("parts.nr").learner
+    assert whole.digest() == parts.digest()
+    said = run(main, ["inspect", "all.nr"]).output
+    assert "trees=3\n" in said
+    assert f"trees       3, with {whole.n_nodes_} nodes" in said
+    found = json.loads(run(main, ["inspect", "all.nr", "--json", "--top", "2"]).output)["forest"]
+    assert (found["nodes"], found["depth"], found["full"]) == (whole.n_nodes_, whole.depth_, False)
+    assert [row["feature"] for row in found["top"]] == ["uvwxy"[j] for j in np.argsort(-whole.importances_)[:2]]
+    answers = run(main, ["predict", "all.csv", "--target", "label", "--model-file", "all.nr"]).stdout.split()
+    assert answers[:200] == [str(v) for v in nr.load("all.nr").predict(pd.read_csv("all.csv").drop(columns="label"))]
+    refused = run(main, ["train", "all.csv", *options, "x.nr", "-m", "mondrian_forest", "--hash-bits", "18"])
+    assert "(--hash-bits 9)" in refused.output
 
 
 # ---- the peer --------------------------------------------------------------------------------------------------------

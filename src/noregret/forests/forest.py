@@ -19,7 +19,7 @@ from ..inputs.labels import Labels
 from ..learners.task import Task
 from ..text import size as in_bytes
 from .chances import first_chances
-from .nodes import HEAD, LINKS, ROWS, Grove, Rules, limit, node_bytes
+from .nodes import HEAD, LINKS, Grove, Rules, limit, node_bytes
 from .runner import SPREADS, Manner, loops
 from .trees import Trees, fill, read, trees_of
 
@@ -245,11 +245,6 @@ class Forest:
     def state(self) -> Trees:
         """The nodes of all trees, field by field."""
         return trees_of(self.grove, self.features.size, self.statistics, self.room, self.wide)
-
-    @property
-    def rows_learned(self) -> int:
-        """Rows of a weight above 0."""
-        return int(self.grove.clock[ROWS])
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return every array that has a meaning between rounds."""

@@ -174,7 +174,7 @@ def why_not(learner: Learner, hindsight: Hindsight) -> str | None:
     """Return why the theorem of a learner says nothing here, None if it may."""
     given, theorem = learner.get_params(), learner.algorithm.bound
     if callable(learner.bound):
-        return f"that of {learner.name} compares with the prunings of its trees (`bound()`)"
+        return f"the guarantee of {learner.name} is not against a linear model"
     if theorem is None:
         return f"none is known for {learner.name}"
     if given.get("kernel") is not None:
