@@ -30,6 +30,7 @@ from .nodes import (
 )
 from .prunings import log_likelihood, weigh
 
+SURE = 1.000000001  # -ln u >= 1 - u, and rounding is much less than this
 TINY = 2.2250738585072014e-308  # a range below this is a point: 1/range would be infinite
 
 
@@ -42,8 +43,10 @@ def enter(p, e, g, x, y, w):
     for m in range(g.R.shape[0]):
         if g.size[m] == 0:
             sow(p, e, g, m, x, y, w)
+            g.ends[m] = -1
         else:
             descend(p, e, g, m, x, y, w, g.size[m] + 2 <= most)
+    climb(e, g)
 
 
 @strict
@@ -95,7 +98,7 @@ def descend(p, e, g, m, x, y, w, room):
         if s > 0.0:
             if room and (p.pure or not is_pure(e, r, y)):
                 u, place = chances(p.seed, g.clock[ROWS], m, depth, 0, CUTS)
-                T = birth - log(u) / s
+                T = split_time(u, s, birth, r[TAU])
                 cut = r[TAU] > T
                 if cut:
                     before, gained = r[WEIGHT], log_likelihood(e, g, m, v, x, y)
@@ -110,9 +113,26 @@ def descend(p, e, g, m, x, y, w, room):
         birth = r[TAU]
         depth += 1
         v = child(g, m, v, x)
-    while v >= 0:
-        weigh(e, g, m, v)
-        v = g.L[m, v, PARENT]
+    g.ends[m] = v
+
+
+@strict
+def climb(e, g):
+    """Weigh the nodes that a row has passed, children first: a step in each tree in turn, as none waits for another."""
+    going = True
+    while going:
+        going = False
+        for m in range(g.ends.shape[0]):
+            v = g.ends[m]
+            if v >= 0:
+                weigh(e, g, m, v)
+                g.ends[m] = g.L[m, v, PARENT]
+                going = True
+
+
+def split_time(u, s, birth, tau):
+    """Return the time at which a row would cut a node; tau where a bound on the logarithm tells that this is not before tau."""
+    return birth - log(u) / s if 1.0 - u < s * (tau - birth) * SURE else tau
 
 
 def visit(p, e, g, m, r, y, w):

@@ -61,7 +61,7 @@ class Forest:
         R, links = np.zeros((M, FIRST, self.width)), np.full((M, FIRST, LINKS), -1, np.int32)
         span, inv, mask, keys = np.zeros((2, wide)), np.zeros((M, wide)), np.zeros((M, wide)), np.zeros(wide, np.int64)
         clock, sums, ledger = np.zeros(2, np.int64), np.zeros(4), np.zeros((M, 3))
-        self.grove = Grove(R, links, np.zeros(M, np.int64), span, inv, mask, keys, clock, sums, ledger)
+        self.grove = Grove(R, links, np.zeros(M, np.int64), span, inv, mask, keys, clock, sums, ledger, np.zeros(M, np.int64))
         self.look()
         self.relabel()
 

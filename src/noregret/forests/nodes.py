@@ -31,6 +31,7 @@ class Grove(NamedTuple):
     clock: ndarray
     sums: ndarray
     ledger: ndarray
+    ends: ndarray  # where a row has come to in each tree: scratch
 
 
 class Rules(NamedTuple):

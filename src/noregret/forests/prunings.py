@@ -57,6 +57,8 @@ def log_likelihood(e, g, m, v, x, y):
 
     That is the sum over the path of share e^(-eta loss), taken in units of its largest power so far.
     """
+    if is_leaf(g, m, v):
+        return -e.eta * charge(e, g.R[m, v], y)
     total, most, rest = 0.0, -math.inf, 1.0
     while True:
         loss = charge(e, g.R[m, v], y)
