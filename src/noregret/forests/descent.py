@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..engine.elementary import log
-from ..engine.words import rare, strict
+from ..engine.words import strict
 from .chances import CUTS, RACE, chances
 from .experts import charge, fade, is_pure, tell
 from .nodes import (
@@ -69,7 +69,6 @@ def scaled(g, j):
         g.inv[m, j] = g.mask[m, j] / width if width >= TINY else 0.0
 
 
-@rare
 @strict
 def sow(p, e, g, m, x, y, w):
     """Make a leaf of one row: the next node of a tree."""
@@ -169,7 +168,6 @@ def widen(r, lo, hi, x):
         r[b] = x[j] if x[j] > r[b] else r[b]
 
 
-@rare
 @strict
 def race(p, g, m, r, depth, x):
     """Return the column of a cut: by the least of exponential times whose rates are how far the row is outside."""
@@ -192,7 +190,6 @@ def copied(a, b):
         b[k] = a[k]
 
 
-@rare
 @strict
 def split(p, e, g, m, v, depth, x, y, w, T, place):
     """Cut node v at time T: its past becomes one child, a copy of it, and the row the other."""

@@ -50,7 +50,6 @@ def answers(e, g, x, said, out):
         out[k] /= said.shape[0]
 
 
-@rare
 @strict
 def log_likelihood(e, g, m, v, x, y):
     """Return the logarithm of what y multiplies the weight of the subtree at v by, as long as nothing is cut.
