@@ -47,6 +47,7 @@ class Learner(KernelInterface, Base):
     model_class: ClassVar[Any] = Model
     listed: ClassVar[bool] = True
     by_domain: ClassVar[bool] = False  # whether every row belongs to one of several domains
+    draws: ClassVar[bool] = False  # whether it draws numbers for each feature, so that answers depend on their names or places
     tags: ClassVar[dict[str, dict[str, Any]]] = {}  # scikit-learn's tags where the theory restricts the input
     options: ClassVar[dict[str, Any]] = {
         "kernel": None,
