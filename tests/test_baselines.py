@@ -1,5 +1,7 @@
 """Baselines are what a loop over the rows would find, and warnings are given on one side of each threshold only."""
 
+import csv
+import io
 from collections import defaultdict
 
 import numpy as np
@@ -195,3 +197,50 @@ def test_warnings_of_real_studies():
     )
     easy = nr.compare((X, (X[:, 0] > 0).astype(int)), ["pa1", "arow"])
     assert easy.data["warnings"] == []
+
+
+# ---- rows that are not learned from, and files -----------------------------------------------------------------------
+def test_rows_that_are_not_learned_from_are_answered_from_the_labels_before_them():
+    """The majority of CLASSES learned, and the last of them, answer every row that is kept apart."""
+    X = RNG.normal(size=(N, 2))
+    commonest = np.bincount(CLASSES).argmax()
+    other = RNG.integers(0, 4, 90)  # a class that was never learned is a mistake
+    report = nr.compare((X, CLASSES), ["pa1", "ogd"], holdout=(RNG.normal(size=(90, 2)), other))
+    by_label = {row["label"]: row["holdout"] for row in report.data["baselines"]}
+    assert by_label["majority class"]["mistakes"] == (other != commonest).sum()
+    assert by_label["last label"]["mistakes"] == (other != CLASSES[-1]).sum()
+    assert by_label["last label"]["error"] == pytest.approx((other != CLASSES[-1]).mean())
+    shown = next(line for line in report.text(width=160).splitlines() if line.startswith("(majority"))
+    assert f"{100 * (other != commonest).mean():.2f}" in shown
+    assert f"{100 * (other != commonest).mean():.2f}" in report.to_html()
+
+    report = nr.sweep((X, TARGETS), "nag_regressor", eta=[0.1, 1.0], validation=0.25)
+    mean, last = (row["validation"]["losses"]["square"] for row in report.data["baselines"])
+    assert mean == pytest.approx(((TARGETS[300:] - TARGETS[:300].mean()) ** 2).mean())
+    assert last == pytest.approx(((TARGETS[300:] - TARGETS[299]) ** 2).mean())
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_folds_are_answered_from_the_labels_of_the_others(real):
+    X, y = RNG.normal(size=(N, 2)), TARGETS if real else CLASSES
+    learner = {"model": "nag_regressor", "eta": [0.1, 1.0]} if real else {"model": "pa1", "C": [0.1, 1.0]}
+    report = nr.sweep((X, y), learner.pop("model"), **learner, folds=4)
+    for row, rule in zip(
+        report.data["baselines"], (np.mean if real else lambda v: np.bincount(v).argmax(), lambda v: v[-1]), strict=True
+    ):
+        costs = []
+        for a in range(0, N, 100):
+            apart = y[a : a + 100] - rule(np.concatenate([y[:a], y[a + 100 :]]))
+            costs.append((apart**2).mean() if real else (apart != 0).mean())
+        assert row["folds"]["values"] == pytest.approx(costs)
+        assert row["folds"]["mean"] == pytest.approx(np.mean(costs))
+
+
+def test_files_of_figures_and_of_curves_have_them():
+    report = nr.compare((RNG.normal(size=(N, 2)), CLASSES), ["pa1", "ogd"])
+    lines = list(csv.DictReader(io.StringIO(report.to_csv())))
+    assert [line["label"] for line in lines[2:]] == ["(majority class)", "(last label)"]
+    for line, row in zip(lines[2:], report.data["baselines"], strict=True):
+        assert (line["model"], int(line["mistakes"]), float(line["error"])) == ("", row["mistakes"], row["error"])
+    points = [line for line in csv.DictReader(io.StringIO(report.curves_to_csv())) if line["label"] == "(last label)"]
+    assert [float(line["error"]) for line in points] == report.data["baselines"][1]["curve"]["error"]

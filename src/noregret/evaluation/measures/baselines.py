@@ -6,7 +6,8 @@ on arrays for each chunk of rows, and how the stream is split into chunks does n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -84,6 +85,17 @@ class Last:
         return y
 
 
+class Frozen:
+    """One answer, whatever labels come: what a rule answers where nothing is learned any more."""
+
+    def __init__(self, answer: float) -> None:
+        self.first = answer
+
+    def after(self, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
+        """Take more labels and their weights; return the answer after each of them."""
+        return np.full(len(y), self.first)
+
+
 class Mistakes:
     """How often answers are wrong, in the keys of a learner."""
 
@@ -135,8 +147,9 @@ class Arrivals:
 class Baseline:
     """A rule with the figures of its answers."""
 
-    def __init__(self, label: str, rule: Rule, figures: Mistakes | RealFigures) -> None:
-        self.label, self.rule, self.figures = label, rule, figures
+    def __init__(self, label: str, rule: Rule, making: Callable[[], Mistakes | RealFigures]) -> None:
+        self.label, self.rule, self.making = label, rule, making
+        self.figures = making()
         self.answers = np.array([rule.first])  # after the labels from number `start` on
         self.start = 0
         self.points: list[dict[str, float | None]] = []
@@ -146,6 +159,10 @@ class Baseline:
         answers = np.concatenate([self.answers, self.rule.after(y, c)])
         self.figures.add(y, answers[known - self.start], c)
         self.answers, self.start = answers[known[-1] - self.start :], int(known[-1])
+
+    def frozen(self) -> Baseline:
+        """Return a baseline that answers every row as this one would answer the next."""
+        return Baseline(self.label, Frozen(self.answers[-1]), self.making)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a report says of it."""
@@ -185,6 +202,10 @@ class Baselines:
         self.last = int(codes[-1])
         return codes
 
+    def frozen(self) -> Baselines:
+        """Return baselines for rows that are not learned from: they answer from the labels so far, all of which are known."""
+        return Baselines([one.frozen() for one in self.all], 0, copy.deepcopy(self.labels))
+
     def mark(self) -> None:
         """Note a point of the curves, unless this one is noted already."""
         for one in self.all:
@@ -207,10 +228,10 @@ class Baselines:
 def class_baselines(loss: str, epsilon: float, window: int | None, fading: float | None, delay: float) -> Baselines:
     """Return the baselines of labels."""
     rules: Mapping[str, Rule] = {"majority class": Majority(), "last label": Last(-1)}
-    return Baselines([Baseline(k, rule, Mistakes(window, fading)) for k, rule in rules.items()], delay, Labels())
+    return Baselines([Baseline(k, rule, lambda: Mistakes(window, fading)) for k, rule in rules.items()], delay, Labels())
 
 
 def real_baselines(loss: str, epsilon: float, window: int | None, fading: float | None, delay: float) -> Baselines:
     """Return the baselines of real targets, whose curves follow this loss."""
     rules: Mapping[str, Rule] = {"running mean": RunningMean(), "last target": Last(0.0)}
-    return Baselines([Baseline(k, rule, RealFigures(window, fading, epsilon, loss)) for k, rule in rules.items()], delay)
+    return Baselines([Baseline(k, rule, lambda: RealFigures(window, fading, epsilon, loss)) for k, rule in rules.items()], delay)

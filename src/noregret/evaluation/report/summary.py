@@ -38,6 +38,8 @@ LARGE = 0.1  # share of what a learner lost that is a large regret
 RUNAWAY = 30.0  # a curve that ends this many times above the middle one does not set the scale
 SHOWN_MISTAKES = 8  # classes of the largest confusion matrix that is printed
 BLANK: Learner = {
+    "model": None,
+    "label": None,
     "mistakes": None,
     "error": None,
     "losses": {},

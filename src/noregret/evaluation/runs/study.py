@@ -242,7 +242,7 @@ class Plan:
         else:
             results, found = self.once(kind, opened, runs)
         if not found.stopped:
-            self.extra(opened, runs, results, other)
+            self.extra(opened, runs, results, other, found)
         done = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
         notes = [left_behind(run) for run in runs if run.failed is not None]
         notes += found.notes + self.notes
@@ -319,19 +319,24 @@ class Plan:
             raise ValueError(f"the rows of holdout must be like those of the source: {', and '.join(kinds)}")
         return other
 
-    def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]], other: Stream | None) -> None:
+    def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]], other: Stream | None, found: Pass) -> None:
         """Add what is found on rows that are not learned from."""
         going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
-        scored = [run for run, _ in going]
+        answering = [run for run, _ in going]
+
+        def put(name: str, learned: list[dict[str, Any]], blind: list[dict[str, Any]]) -> None:
+            for (_, result), figures in zip(going, learned, strict=True):
+                result[name] = figures
+            for row, figures in zip(found.trivial, blind, strict=False):  # without labels there are none
+                row[name] = figures
+
         if other is not None:
-            for (_, result), figures in zip(going, splits.scored(scored, other, opened.front), strict=True):
-                result["holdout"] = figures
+            put("holdout", *splits.scored(answering, found.baselines, other, opened.front))
         if self.validation is not None:
-            rest = splits.scored(scored, opened, opened.front, skip=going[0][1]["examples"], last=self.rows)
-            for (_, result), figures in zip(going, rest, strict=True):
-                result["validation"] = figures
+            span = {"skip": going[0][1]["examples"], "last": self.rows}
+            put("validation", *splits.scored(answering, found.baselines, opened, opened.front, **span))
         if self.folds is not None:
-            splits.fold(opened, going, self.folds, self.limit)
+            put("folds", *splits.fold(opened, answering, self.folds, self.limit))
 
 
 class Stopped(Exception):
