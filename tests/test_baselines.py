@@ -2,12 +2,15 @@
 
 import csv
 import io
+import json
 from collections import defaultdict
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import noregret as nr
+from noregret.cli import main
 from noregret.evaluation.measures.baselines import class_baselines, real_baselines
 from noregret.evaluation.runs.cautions import is_sorted, is_worse, warnings
 
@@ -244,3 +247,65 @@ def test_files_of_figures_and_of_curves_have_them():
         assert (line["model"], int(line["mistakes"]), float(line["error"])) == ("", row["mistakes"], row["error"])
     points = [line for line in csv.DictReader(io.StringIO(report.curves_to_csv())) if line["label"] == "(last label)"]
     assert [float(line["error"]) for line in points] == report.data["baselines"][1]["curve"]["error"]
+
+
+# ---- training --------------------------------------------------------------------------------------------------------
+def train(path, *options):
+    result = CliRunner().invoke(main, ["train", str(path), "--quiet", *map(str, options)])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def written(path, X, y):
+    lines = [f"{label} " + " ".join(f"{i + 1}:{v}" for i, v in enumerate(x)) for x, label in zip(X, y, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_training_says_what_baselines_cost(tmp_path):
+    X = RNG.normal(size=(N, 2)).round(3)
+    path, y = written(tmp_path / "a.svm", X, CLASSES), CLASSES
+    wrong = (np.array([-1, *y[:-1]]) != y).sum()
+    result = train(path, "--model", "pa1", "--save", tmp_path / "a.nr")
+    assert f"last label error {100 * wrong / N:.2f} %." in result.stdout
+    assert "Baselines: majority class error" in result.stdout
+    found = json.loads(train(path, "--model", "pa1", "--save", tmp_path / "b.nr", "--json").stdout)
+    assert [row["label"] for row in found["baselines"]] == ["majority class", "last label"]
+    assert found["baselines"][1]["mistakes"] == wrong
+    assert found["learned"]["mistakes"] == found["mistakes"]
+
+
+def test_a_training_of_a_regressor_says_its_rmse_and_theirs(tmp_path):
+    X = RNG.normal(size=(N, 2)).round(3)
+    path = written(tmp_path / "a.svm", X, TARGETS)
+    found = json.loads(train(path, "--model", "rls", "--save", tmp_path / "a.nr", "--json").stdout)
+    report = nr.evaluate(str(path), "rls", regret=False)
+    assert found["learned"]["metrics"]["rmse"] == pytest.approx(report.learners[0]["metrics"]["rmse"])
+    for row, other in zip(found["baselines"], report.data["baselines"], strict=True):
+        assert row["metrics"] == pytest.approx(other["metrics"])
+    said = train(path, "--model", "rls", "--save", tmp_path / "b.nr").stdout
+    assert " on the way, " in said
+    assert "Baselines: running mean RMSE" in said
+
+
+def test_a_training_that_goes_on_compares_on_the_rows_of_now(tmp_path):
+    X = RNG.normal(size=(N, 2)).round(3)
+    save = tmp_path / "a.nr"
+    first = json.loads(
+        train(written(tmp_path / "mon.svm", X[:150], CLASSES[:150]), "--model", "pa1", "--save", save, "--json").stdout
+    )
+    tuesday = written(tmp_path / "tue.svm", X[150:], CLASSES[150:])
+    said = train(tuesday, "--save", save, "--continue").stdout
+    wrong = nr.load(save).n_mistakes_ - first["mistakes"]
+    assert f"On the 250 rows learned now: pa1 error {100 * wrong / 250:.2f} %. Baselines: majority class error" in said
+    assert "Baselines" not in train(tuesday, "--save", save, "--continue").stdout
+
+
+def test_a_training_warns_where_a_report_would(tmp_path):
+    path = written(tmp_path / "a.svm", RNG.normal(size=(N, 2)).round(3), np.repeat([0, 1], N // 2))
+    assert "Warning: The rows are sorted by class" in train(path, "--model", "pa1", "--save", tmp_path / "a.nr").stderr
+
+
+def test_a_training_without_labels_has_no_baselines(tmp_path):
+    path = written(tmp_path / "a.svm", RNG.normal(size=(N, 2)).round(3), np.ones(N, int))
+    assert "Baselines" not in train(path, "--model", "pa_uniclass", "--save", tmp_path / "a.nr").stdout

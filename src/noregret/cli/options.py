@@ -293,7 +293,7 @@ report_options, REPORT = group(
     "Output",
     one("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
     one("--html", type=click.Path(dir_okay=False), help="Write the report as one HTML page."),
-    one("--csv", "figures", type=click.Path(dir_okay=False), help="Write the figures, a line for each learner."),
+    one("--csv", "figures", type=click.Path(dir_okay=False), help="Write the figures, a line for each learner and baseline."),
     one("--curves", type=click.Path(dir_okay=False), help="Write the points of the curves as CSV."),
     one("--plot", type=click.Path(dir_okay=False), help="Draw the learning curves into a .png or .svg file."),
     one("--report-json", type=click.Path(dir_okay=False), help="Write the report as JSON."),
