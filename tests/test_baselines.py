@@ -202,6 +202,37 @@ def test_warnings_of_real_studies():
     assert easy.data["warnings"] == []
 
 
+def test_one_outlier_does_not_make_neighbours_alike():
+    """The first target rules the running mean of all later rows; the last target pays for it once."""
+    X = RNG.normal(size=(2000, 2))
+    y = X @ [2.0, -1.0]
+    y[0] = 1e6
+    report = nr.compare((X, y), ["rls", "ogd_regressor"])
+    assert report.data["baselines"][1]["metrics"]["rmse"] < report.data["baselines"][0]["metrics"]["rmse"]
+    assert not any("Neighbouring" in line for line in report.data["warnings"])
+    walk = np.cumsum(RNG.normal(size=2000))
+    walk[0] = 1e6
+    assert "rls. Neighbouring rows have like targets." in nr.compare((X, walk), ["rls", "ogd_regressor"]).data["warnings"][-1]
+    walk[0] = 0.0
+    assert "both learners. Neighbouring" in nr.compare((X, walk), ["rls", "ogd_regressor"]).data["warnings"][-1]
+
+
+@pytest.mark.parametrize("size", [1, 7, 500, 3000])
+def test_neighbours_are_those_of_a_plain_loop(size):
+    y = np.cumsum(RNG.normal(size=3000)).round(1)
+    found = real_baselines("square", 0.0, None, None, 0)
+    in_chunks(found, y, None, None, size)
+    wins = [np.sign(abs(y[t] - y[t - min(t // 2, 997)]) - abs(y[t] - y[t - 1])) for t in range(4, 3000)]
+    assert found.order() == {"closer": wins.count(1.0), "farther": wins.count(-1.0)}
+
+
+@pytest.mark.parametrize("how", [{}, {"permutations": 2}])
+def test_no_regret_is_no_regret_of_pools_either(how):
+    report = nr.compare((RNG.normal(size=(N, 2)), CLASSES), ["auto", "pa1"], **how, regret=False)
+    assert [row["regret"] for row in report.learners] == [None, None]
+    assert "egret" not in report.text()
+
+
 # ---- rows that are not learned from, and files -----------------------------------------------------------------------
 def test_rows_that_are_not_learned_from_are_answered_from_the_labels_before_them():
     """The majority of CLASSES learned, and the last of them, answer every row that is kept apart."""

@@ -196,7 +196,7 @@ def test_a_search_for_the_best_model_that_is_stopped():
     told = []
     found = compare(URL, ["pa1"], stop=lambda: len(told) >= 2, regret_watch=lambda *at: told.append(at))
     assert len(told) == 2
-    assert all(upper >= lower >= 0.0 for _, upper, lower in told)
+    assert all(upper >= lower >= 0.0 for _, upper, lower, _ in told)
     assert found.learners[0]["regret"] is None
     assert found.learners[0]["examples"] == 1500
     assert "its search was interrupted" in found.notes[0]

@@ -200,7 +200,7 @@ class Plan:
         self.folds = given.pop("folds", None)
         self.validation = given.pop("validation", None)
         self.watch: Watch | None = given.pop("watch", None)
-        self.regret_watch: Callable[[int, float, float], None] | None = given.pop("regret_watch", None)
+        self.regret_watch: Callable[[int, float, float, float], None] | None = given.pop("regret_watch", None)
         self.regret_rows: Callable[[int, int], None] | None = given.pop("regret_rows", None)  # of a pass: done, and all
         self.stop: Callable[[], bool] = given.pop("stop", None) or (lambda: False)
         self.source = given
@@ -248,6 +248,7 @@ class Plan:
         notes += found.notes + self.notes
         for run, result in done:
             result["skipped"] = opened.skipped.count
+            result["regret"] = None if self.regret is False else result["regret"]
             if run.selection is not None:
                 front, unused = (run.front, 0) if run.apart else (opened.front, opened.unused)
                 result["features"] = run.selection.result(run.learner, front, unused)
@@ -297,7 +298,7 @@ class Plan:
             if self.stop():
                 raise Stopped
             if self.regret_watch is not None:
-                self.regret_watch(passes, upper, lower)
+                self.regret_watch(passes, upper, lower, self.tolerance)
 
         def watch_rows(done: int, of: int) -> None:
             if self.stop():
