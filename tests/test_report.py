@@ -219,7 +219,7 @@ def test_text_of_an_evaluation_has_every_figure():
         "hinge loss": "0.369",
         "log loss": "0.51",
         "auc": "0.9876",
-        "model size": "2.05 kB",
+        "memory": "2.05 kB",
     }
     assert expected.items() <= figures.items()
     assert re.search(r"ham +500 +23\nspam +100 +377", text)

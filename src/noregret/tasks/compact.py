@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..inputs import checking
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Columns, Features, Hashed, Names, is_dicts, stacked
 from ..inputs.labels import label_array
-from ..learners.learner import Learner, refuse_names
+from ..learners.learner import Learner, in_runs, refuse_names
 from ..learners.task import TASKS, Task
 
 
@@ -67,15 +68,23 @@ class Compact(Saved):
         self.tally = m.tally.copy()
 
     # ---- answering ---------------------------------------------------------------------------------------------------
-    def _scores(self, X: Any) -> np.ndarray:
+    def _placed(self, X: Any) -> Rows:
+        """Return rows with their features in their places."""
         if is_dicts(X):
-            return self._of(stacked(self.features, X, grow=False))
+            return stacked(self.features, X, grow=False)
         rows = checking.rows(X, "float64")
         known = self.features.names if isinstance(self.features, Columns) else None
         if known and rows.names is not None and known != rows.names:
             refuse_names(known, rows.names)
         self.features.check(rows, "Compact")
-        return self._of(self.features.rows(rows, False))
+        return self.features.rows(rows, False)
+
+    def _score_runs(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the scores of rows, in runs that take bounded memory: a sparse row has a term for each number stored and class."""
+        rows = self._placed(X)
+        stored = 1 if rows.layout == "dense" else int(np.diff(rows.arrays[0]).max(initial=1))
+        for a, b in in_runs(rows.n, stored * self.W.shape[1]):
+            yield self._of(rows.cut(a, b))
 
     def _of(self, rows: Rows) -> np.ndarray:
         """Return the scores of rows that are in their places."""
@@ -91,8 +100,7 @@ class Compact(Saved):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label, or the number, of each row."""
-        f = self._scores(X)
-        return self.task.answers(self, f)
+        return np.concatenate([self.task.answers(self, f) for f in self._score_runs(X)])
 
     def predict_one(self, x: Any) -> Any:
         """Return the label, or the number, of one example."""
@@ -103,7 +111,7 @@ class Compact(Saved):
         """Return a score per class in the order of `classes_`; with two classes one score, above 0 for the second."""
         if self.labels is None:
             raise AttributeError("decision_function: this is a regression; use predict")
-        return self.task.margins(self, self._scores(X))
+        return self.task.margins(self, np.concatenate(list(self._score_runs(X))))
 
     def partial_fit(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse: this is a predictor."""

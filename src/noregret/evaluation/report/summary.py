@@ -521,7 +521,7 @@ def one(learner: Learner, trivial: Sequence[Learner], width: int) -> str:
     metrics = learner["metrics"].items()
     found += [(words(name), amount(value)) for name, value in metrics if not (name == "log_loss" and "log" in learner["losses"])]
     if learner["bytes"] is not None:
-        found.append(("model size", size(learner["bytes"])))
+        found.append(("memory", size(learner["bytes"])))
     widest = max(len(name) for name, _ in found)
     lines = [f"{name.ljust(widest)}  {value}" for name, value in found]
     pool = ["", table(["learner", "weight", "loss"], pool_rows(learner))] if learner.get("pool") else []
