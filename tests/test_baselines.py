@@ -233,6 +233,29 @@ def test_no_regret_is_no_regret_of_pools_either(how):
     assert "egret" not in report.text()
 
 
+def named_rows(n, of):
+    lines = [f"k{i % of},{'a' if i % 3 else 'b'},{i % 7},{i % 2}" for i in range(n)]
+    return ("key,kind,x,label\n" + "\n".join(lines) + "\n").encode()
+
+
+def test_columns_that_name_the_rows_are_told():
+    how = {"format": "csv", "target": "label", "regret": False}
+    told = nr.evaluate(named_rows(100, 80), "pa1", **how).data["warnings"]
+    assert told[-1] == (
+        "Column 'key' has 80 categories in 100 rows, and tells rows apart rather than what they have in common: "
+        "leave it out (ignore, --ignore key)."
+    )
+    for n, of, more in ((100, 79, {}), (49, 49, {}), (100, 100, {"categorical": "key"}), (100, 100, {"ignore": "key"})):
+        told = nr.evaluate(named_rows(n, of), "pa1", **how, **more).data["warnings"]
+        assert not any("categories in" in line for line in told)
+
+
+def test_a_training_tells_of_columns_that_name_the_rows(tmp_path):
+    (tmp_path / "a.csv").write_bytes(named_rows(100, 100))
+    said = train(tmp_path / "a.csv", "--target", "label", "--model", "pa1", "--save", tmp_path / "a.nr").stderr
+    assert "Warning: Column 'key' has 100 categories in 100 rows" in said
+
+
 # ---- rows that are not learned from, and files -----------------------------------------------------------------------
 def test_rows_that_are_not_learned_from_are_answered_from_the_labels_before_them():
     """The majority of CLASSES learned, and the last of them, answer every row that is kept apart."""

@@ -126,7 +126,12 @@ source_options, SOURCE = group(
     many_columns("--numeric", "Columns of numbers."),
     many_columns("--categorical", "Columns of categories."),
     many_columns("--text", "Columns of text, read as words."),
-    many_columns("--date", "Columns of dates in ISO form; those of a CSV are found out."),
+    many_columns("--date", "Columns of dates; those of a CSV are found out."),
+    one(
+        "--date-order",
+        type=click.Choice(["dmy", "mdy"]),
+        help="Whether the day or the month comes first in dates such as 5/1/2011.",
+    ),
     many_columns("--ignore", "Columns to leave out."),
     one(
         "--cross",

@@ -222,7 +222,9 @@ def facts(done: Any, answered: Any, path: str, seconds: float) -> dict[str, Any]
 
     learner = getattr(done.model, "learner", done.model)
     counted = by_task(learner).classes
-    scaled = any(isinstance(m, Scale) for m in getattr(getattr(done.model, "front", None), "maps", ()))
+    front = getattr(done.model, "front", None)
+    scaled = front is not None and any(isinstance(m, Scale) for m in front.maps)
+    table = front.table if front is not None else None
     return {
         "model": learner.name,
         "source": done.stream.name,
@@ -235,7 +237,7 @@ def facts(done: Any, answered: Any, path: str, seconds: float) -> dict[str, Any]
         "added": done.added,
         "skipped": done.stream.skipped.count,
         "finished": done.finished,
-        **answered.result(learner.name, done.added, done.mistakes if counted else None, scaled),
+        **answered.result(learner.name, done.added, done.mistakes if counted else None, scaled, table),
         "notes": list(done.notes),
         "seconds": seconds,
     }

@@ -15,6 +15,8 @@ SHUFFLED = 20  # changes of label that shuffled rows must be expected to have: w
 CLOSER = 0.55  # share of rows that are closer to the row before than to a distant one, from which on neighbours are alike
 SORTED = 0.1  # share of these that rows sorted by class have at most
 NAMED = 5  # learners in a list
+UNIQUE = 0.8  # share of rows that bring a category of their own, from which on a column names the rows
+FEWEST = 50  # rows to tell that from
 
 
 def warnings(
@@ -33,6 +35,17 @@ def warnings(
     if behind and is_worse(blind, last) and not by_class and not apart:
         found.append(behind_words(named(behind, len(learners)), last))
     return found
+
+
+def identifiers(table: Any, rows: int) -> list[str]:
+    """Return what must be said of columns that nearly every row has another category in: nothing is learned from them."""
+    met = {} if table is None or rows < FEWEST else table.categories
+    return [
+        f"Column {name!r} has {plural(n, 'category')} in {plural(rows, 'row')}, and tells rows apart rather than what they have in "
+        f"common: leave it out (ignore, --ignore {name})."
+        for name, n in met.items()
+        if n >= UNIQUE * rows
+    ]
 
 
 def is_worse(row: dict[str, Any], than: dict[str, Any]) -> bool:

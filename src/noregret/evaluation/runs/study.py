@@ -29,7 +29,7 @@ from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
 from . import splits
-from .cautions import warnings
+from .cautions import identifiers, warnings
 from .passes import Pass, Watch, between_points, run_pass
 from .run import Run, Settings, draw_alike, whole
 from .sharing import check_scales, own_front, shared_steps
@@ -259,7 +259,8 @@ class Plan:
         if not runs[0].kind.judged:  # one that never learns from labels need not answer as they do
             scaled = opened.front is not None and any(isinstance(m, Scale) for m in opened.front.maps)
             best = report.winner or report.labels[0]
-            report.data["warnings"] = warnings(report.learners, report.data["baselines"], found.baselines.order(), best, scaled)
+            said = warnings(report.learners, report.data["baselines"], found.baselines.order(), best, scaled)
+            report.data["warnings"] = said + identifiers(opened.front.table if opened.front is not None else None, found.examples)
         return report
 
     def once(self, kind: str, opened: Stream, runs: list[Run]) -> tuple[list[dict[str, Any]], Pass]:

@@ -12,7 +12,7 @@ from ..comparator.regret import loss_of
 from ..kinds import kind_of
 from ..measures.baselines import Baselines
 from ..measures.figures import Figures
-from .cautions import cost_words, warnings
+from .cautions import cost_words, identifiers, warnings
 
 
 class OnTheWay:
@@ -39,7 +39,7 @@ class OnTheWay:
             self.figures.take(piece, None if c is None else c[a:b])
             a = b
 
-    def result(self, label: str, examples: int, mistakes: int | None, scaled: bool) -> dict[str, Any]:
+    def result(self, label: str, examples: int, mistakes: int | None, scaled: bool, table: Any) -> dict[str, Any]:
         """Return the figures of the learner, those of the baselines, and warnings.
 
         `mistakes` are those the learner made on so many examples, None where answers are not labels.
@@ -54,7 +54,7 @@ class OnTheWay:
         error = None if mistakes is None else mistakes / examples
         own = {"label": label, "examples": examples, "mistakes": mistakes, "error": error, "metrics": {}}
         own |= {} if self.figures is None else self.figures.to_dict()
-        said = warnings([own], trivial, self.baselines.order(), label, scaled)
+        said = warnings([own], trivial, self.baselines.order(), label, scaled) + identifiers(table, examples)
         return {"learned": own, "baselines": trivial, "warnings": said}
 
 
