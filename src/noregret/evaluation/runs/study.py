@@ -267,6 +267,7 @@ class Plan:
         """Take the stream once, in its own order."""
         limit = self.limit
         if self.validation is not None:
+            opened.labelled = True  # the last rows, too: a row without its target is a bad one in every pass
             limit, self.rows = splits.training_part(opened, self.validation, limit)
         alone = runs[0].kind.alone
         plain = [run for run in runs if run.front is None]
