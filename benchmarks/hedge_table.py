@@ -16,7 +16,8 @@ import noregret as nr
 from noregret.pools.pool import LEAST
 from noregret.pools.weighing import Weighing
 
-from .nothing_to_tune import FIGURES, READERS, SETS
+from .nothing_to_tune import FIGURES, SETS
+from .sets import READERS
 from .streams import Stream
 
 Make = Callable[[], Any]

@@ -1,12 +1,7 @@
 """Learners with nothing to tune: progressive error on public sets, beside published figures and Vowpal Wabbit on the same rows."""
 
-import csv
-import gzip
 import math
-import os
-import re
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +11,10 @@ import noregret as nr
 from noregret.families.adaptive import flow, limit
 from noregret.parts.losses import Log, slope
 
+from .sets import DATA, shuffled
 from .streams import Stream
 from .table import Row
 
-DATA = Path(os.environ.get("NOREGRET_DATA", Path(__file__).parents[2] / "shared" / "data"))
-WORD = re.compile(r"\w+|[^\w\s]")
 LEARNERS: dict[str, Callable[[], nr.Classifier]] = {
     "NAG log": lambda: nr.NAG(loss="log", classes=[-1, 1]),
     "NAG hinge": lambda: nr.NAG(loss="hinge", classes=[-1, 1]),
@@ -80,107 +74,6 @@ def _(loss, f, y, h, v):
 @limit.on(StoppedLog)
 def _(loss, f, s, x):
     return limit(Log(), f, s, x)
-
-
-# ---- the sets --------------------------------------------------------------------------------------------------------
-def lines(path: str) -> Iterator[str]:
-    """Yield the lines of a compressed file."""
-    with gzip.open(DATA / path, "rt", encoding="utf-8", errors="replace") as file:
-        yield from file
-
-
-def sparse(rows: Iterable[dict[object, float]]) -> csr_matrix:
-    """Number the names in order of appearance."""
-    index: dict[object, int] = {}
-    indptr, indices, values = [0], [], []
-    for row in rows:
-        indices += [index.setdefault(name, len(index)) for name in row]
-        values += row.values()
-        indptr.append(len(indices))
-    return csr_matrix((np.array(values, np.float64), indices, indptr), shape=(len(indptr) - 1, len(index)))
-
-
-def counts(tokens: Iterable[str]) -> dict[object, float]:
-    """Count tokens."""
-    found: dict[object, float] = {}
-    for token in tokens:
-        found[token] = found.get(token, 0.0) + 1.0
-    return found
-
-
-def cells(text: str) -> dict[object, float]:
-    """Read index:value cells."""
-    return {int(j): float(v) for j, v in (cell.split(":") for cell in text.split())}
-
-
-def numbered(*paths: str) -> Stream:
-    """Read labelled lines of cells, with or without VW's bar."""
-    found = [line.split(None, 1) for path in paths for line in lines(path)]
-    rows = [cells(rest[0].removeprefix("|f ") if rest else "") for _, *rest in found]
-    return Stream(sparse(rows), np.array([1 if float(label) > 0 else -1 for label, *_ in found]))
-
-
-def texts(positive: str, negative: str) -> Stream:
-    """Read two files of tokens."""
-    found = [(counts(line.split()), y) for path, y in ((positive, 1), (negative, -1)) for line in lines(path)]
-    return Stream(sparse(row for row, _ in found), np.array([y for _, y in found]))
-
-
-def sms() -> Stream:
-    """Read messages: counts of lower-case words and punctuation marks."""
-    found = [line.rstrip("\n").split("\t", 1) for line in lines("sms_spam/SMSSpamCollection.gz")]
-    return Stream(sparse(counts(WORD.findall(t.lower())) for _, t in found), np.array([1 if y == "spam" else -1 for y, _ in found]))
-
-
-def table(path: str, positive: str, head: bool = True, delimiter: str = ",", label: int = -1) -> Stream:
-    """Read a table of numbers with one column of labels."""
-    rows = list(csv.reader(lines(path), delimiter=delimiter))[int(head) :]
-    y = np.array([1 if row.pop(label) == positive else -1 for row in rows])
-    return Stream(np.array(rows, np.float64), y)
-
-
-def clicks() -> Stream:
-    """Read clicks: signed logarithms of counts, categories one-hot."""
-    found = list(csv.DictReader(lines("criteo_sample/criteo_sample.txt.gz")))
-    y = np.array([1 if row.pop("label") == "1" else -1 for row in found])
-
-    def features(row: dict[str, str]) -> dict[object, float]:
-        numbers = {k: float(v) for k, v in row.items() if v and k[0] == "I"}
-        logs = {k: float(np.sign(v) * np.log1p(abs(v))) for k, v in numbers.items()}
-        return {**logs, **{(k, v): 1.0 for k, v in row.items() if v and k[0] == "C"}}
-
-    return Stream(sparse(features(row) for row in found), y)
-
-
-def scaled(stream: Stream) -> Stream:
-    """Give every column mean 0 and variance 1."""
-    return Stream((stream.X - stream.X.mean(0)) / stream.X.std(0), stream.y)
-
-
-def spambase() -> Stream:
-    """Read spambase."""
-    return table("spambase/spambase.csv.gz", "spam")
-
-
-READERS: dict[str, Callable[[], Stream]] = {
-    "a9a": lambda: numbered("a9a/a9a.gz"),
-    "polarity": lambda: texts("sentence_polarity/rt-polarity.pos.gz", "sentence_polarity/rt-polarity.neg.gz"),
-    "subjectivity": lambda: texts("subjectivity/quote.tok.gt9.5000.gz", "subjectivity/plot.tok.gt9.5000.gz"),
-    "sms_spam": sms,
-    "rcv1_small": lambda: numbered("rcv1_small/rcv1_small.dat.gz", "rcv1_small/rcv1_small_test.data.gz"),
-    "spambase": spambase,
-    "spambase, z-scores": lambda: scaled(spambase()),
-    "elec2": lambda: table("elec2/electricity.csv.gz", "UP"),
-    "higgs": lambda: table("higgs_small/binary.train.gz", "1", head=False, delimiter="\t", label=0),
-    "criteo": clicks,
-}
-
-
-def shuffled(name: str) -> Stream:
-    """Read a set in one fixed order; elec2 comes in the order of time."""
-    X, y = READERS[name]()
-    order = np.arange(len(y)) if name == "elec2" else np.random.default_rng(0).permutation(len(y))
-    return Stream(X[order], y[order])
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------

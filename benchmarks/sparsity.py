@@ -17,7 +17,7 @@ import numpy as np
 
 import noregret as nr
 
-from .nothing_to_tune import DATA
+from .sets import DATA
 from .streams import Stream, text, text_dicts, vw_lines
 from .table import Row, rate
 from .timing import Job, Timed, clock, interleave

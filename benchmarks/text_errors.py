@@ -9,7 +9,8 @@ import numpy as np
 
 import noregret as nr
 
-from .nothing_to_tune import DATA, shuffled, vw_error
+from .nothing_to_tune import vw_error
+from .sets import DATA, shuffled
 from .streams import Stream
 from .table import Row
 

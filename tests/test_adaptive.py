@@ -1,4 +1,4 @@
-"""AdaGrad, NAG and coin betting: printed traces, an eager NumPy transcription, what they promise, and Vowpal Wabbit."""
+"""AdaGrad, NAG, coin betting and ScInOL: printed traces, an eager NumPy transcription, what they promise, and Vowpal Wabbit."""
 
 import csv
 import gzip
@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 import traces
-from scipy.optimize import brentq
+from reference_adaptive import BOTH_TASKS, DEFAULT_LOSS
 from scipy.sparse import csr_matrix
 
 import noregret as nr
@@ -273,152 +273,18 @@ def test_trace_interpreted_on_sparse_rows(name):
 
 
 # ---- an eager transcription: every example is one long vector z, every number of a round a line of the sheet ----------
-def slope(loss, p, y, eps):
-    m, r = y * p, p - y
-    out = max(0.0, abs(r) - eps)
-    found = {
-        "hinge": -y * (m < 1),
-        "squared_hinge": -2 * y * max(0.0, 1 - m),
-        "log": -y / (1 + np.exp(m)),
-        "exponential": -y * np.exp(-m),
-        "perceptron": -y * (m <= 0),
-        "square": 2 * r,
-        "absolute": np.sign(r),
-        "epsilon_insensitive": np.sign(r) * (abs(r) > eps),
-        "squared_epsilon_insensitive": 2 * np.sign(r) * out,
-    }[loss]
-    return np.clip(found, -1e12, 1e12)
-
-
-def moved(loss, p, y, h, v, eps):
-    """u: the flow from p for the time h, in closed form or by root finding."""
-    m, r = y * p, y - p
-    out, decay = max(0.0, abs(r) - eps), 1 - np.exp(-2 * h * v)
-    if loss == "log":
-        return y * brentq(lambda D: D + np.exp(m) * (np.exp(D) - 1) - h * v, 0, h * v, xtol=1e-15, rtol=1e-15) / v
-    return {
-        "hinge": y * min(h, max(0.0, 1 - m) / v),
-        "squared_hinge": y * max(0.0, 1 - m) * decay / v,
-        "exponential": y * np.log(1 + h * v * np.exp(-m)) / v,
-        "square": r * decay / v,
-        "absolute": np.sign(r) * min(h, abs(r) / v),
-        "epsilon_insensitive": np.sign(r) * min(h, out / v),
-        "squared_epsilon_insensitive": np.sign(r) * out * decay / v,
-    }[loss]
-
-
-class Reference:
-    """What the three share: the loss, and the range of a score."""
-
-    def __init__(self, d, real, loss, epsilon=0.1, **given):
-        self.loss, self.eps, self.real, self.low, self.high = loss, epsilon, real, 0.0, 0.0
-        self.N = self.Omega = 0.0
-        self.begin(d, **given)
-
-    def clip(self, p):
-        if self.real:
-            return np.clip(p, self.low, self.high)
-        reach = {"log": 50, "exponential": 50, "square": 1, "hinge": 1}.get(self.loss, np.inf)
-        return np.clip(p, -reach, reach)
-
-    def widen(self, y):
-        self.low, self.high = min(self.low, y), max(self.high, y)
-
-
-class RefAdaGrad(Reference):
-    def begin(self, d, eta=0.5, delta=1e-8):
-        self.w, self.n, self.eta, self.delta = np.zeros(d), np.zeros(d), eta, delta
-
-    def score(self, z):
-        return self.w @ z
-
-    clip = staticmethod(lambda p: p)
-
-    def descend(self, G):
-        self.n += G**2
-        on = G != 0
-        self.w[on] -= self.eta * G[on] / (self.delta + np.sqrt(self.n[on]))
-
-    def learn(self, z, y, omega):
-        p = self.score(z)
-        self.descend(omega * slope(self.loss, p, y, self.eps) * z)
-        return p
-
-
-class RefNag(Reference):
-    def begin(self, d, eta=0.5):
-        self.w, self.n, self.q, self.eta = np.zeros(d), np.zeros(d), np.zeros(d), eta
-
-    def score(self, z):
-        return self.w @ z
-
-    def learn(self, z, y, omega):
-        p = self.clip(self.score(z))
-        g, j = slope(self.loss, p, y, self.eps), z != 0
-        if g != 0 and j.any():
-            self.n[j] += omega * g**2 * z[j] ** 2
-            grown = np.maximum(self.q, np.abs(z))
-            self.w[j] *= self.q[j] / grown[j]
-            self.q[j] = grown[j]
-            self.N += omega * (z[j] ** 2 / self.q[j] ** 2).sum()
-            self.Omega += omega
-            r = np.sqrt(self.Omega / self.N) / (self.q[j] * np.sqrt(self.n[j]))
-            v = (r * z[j] ** 2).sum()
-            self.w[j] += moved(self.loss, p, y, self.eta * omega, v, self.eps) * r * z[j]
-        if j.any():
-            self.widen(y)
-        return p
-
-
-class RefCoin(Reference):
-    def begin(self, d, capital=4.0, lipschitz=1.0, normalize=True):
-        self.theta, self.G, self.R, self.M, self.L = (np.zeros(d) for _ in range(5))
-        self.capital, self.lipschitz, self.normalize = capital, lipschitz, normalize
-
-    def bets(self, M):
-        with np.errstate(all="ignore"):
-            w = self.theta * (self.capital + self.R) / (self.L * M * (self.L * M + self.G))
-        return np.where(self.L * M > 0, w, 0.0)
-
-    def shared(self, p):
-        return p / ((self.N + 1e-6) / self.Omega) if self.normalize and self.Omega else p
-
-    def score(self, z):
-        return self.shared(self.bets(np.maximum(self.M, np.abs(z))) @ z)
-
-    def learn(self, z, y, omega):
-        j = z != 0
-        if not j.any():
-            return 0.0
-        M = np.maximum(self.M, np.abs(z))
-        w = self.bets(M)
-        self.N += omega * (z[j] ** 2 / M[j] ** 2).sum()
-        self.Omega += omega
-        p = self.clip(self.shared(w @ z))
-        g = omega * slope(self.loss, p, y, self.eps)
-        self.M[j] = M[j]
-        self.L[j] = np.where(abs(g) > self.L[j], max(abs(g), self.lipschitz), self.L[j])
-        w = self.bets(self.M)
-        self.theta -= g * z
-        self.G += np.abs(g * z)
-        self.R -= g * z * w
-        self.widen(y)
-        return p
-
-
-REFERENCES = {"adagrad": RefAdaGrad, "nag": RefNag, "coin": RefCoin}
-DEFAULT_LOSS = {"adagrad": "log", "nag": "square", "coin": "log"}
 LABEL_LOSSES = ("hinge", "squared_hinge", "log", "exponential")
 REAL_LOSSES = ("square", "absolute", "epsilon_insensitive", "squared_epsilon_insensitive")
 CASES = [
-    *[(name, {"loss": loss}, K) for name in REFERENCES for loss in LABEL_LOSSES for K in (2, 3)],
-    *[(name, {"loss": loss}, 0) for name in REFERENCES for loss in REAL_LOSSES],
-    *[(name, {"loss": "square"}, K) for name in ("nag", "coin") for K in (2, 3)],
-    *[(name, {"loss": "perceptron"}, K) for name in ("adagrad", "coin") for K in (2, 3)],
+    *[(name, {"loss": loss}, K) for name in BOTH_TASKS for loss in LABEL_LOSSES for K in (2, 3)],
+    *[(name, {"loss": loss}, 0) for name in BOTH_TASKS for loss in REAL_LOSSES],
+    *[(name, {"loss": "square"}, K) for name in ("nag", "coin", "scinol") for K in (2, 3)],
+    *[(name, {"loss": "perceptron"}, K) for name in ("adagrad", "coin", "scinol") for K in (2, 3)],
     ("adagrad", {"eta": 0.1, "delta": 0.5}, 2),
     ("nag", {"eta": 3.0, "loss": "log"}, 2),
     ("nag", {"epsilon": 0.5, "loss": "epsilon_insensitive"}, 0),
     ("coin", {"capital": 1.0, "lipschitz": 0.1, "normalize": False}, 3),
+    ("scinol", {"capital": 0.5, "lipschitz": 0.1}, 3),
 ]
 
 
@@ -436,7 +302,7 @@ def transcribe(name, params, K, X, y, c):
     """Scores and the reference at the end."""
     given = {"loss": "square" if K == 0 else DEFAULT_LOSS[name], **params}
     n, d = X.shape
-    ref = REFERENCES[name](d * max(K - 1, 1) if K < 3 else d * K, K == 0, **given)
+    ref = BOTH_TASKS[name](d * max(K - 1, 1) if K < 3 else d * K, K == 0, **given)
     out = []
     for x, t, omega in zip(X, y, np.ones(n) if c is None else c, strict=True):
         if K < 3:
@@ -475,7 +341,7 @@ def test_transcription(name, params, K, weighted):
 
 def test_transcription_compiled():
     """One of each family with everything at once: many classes, sample weights, dense rows."""
-    for name, params in (("adagrad", {}), ("nag", {"loss": "log"}), ("coin", {})):
+    for name, params in (("adagrad", {}), ("nag", {"loss": "log"}), ("coin", {}), ("scinol", {})):
         X, y, c = data(3, 1)
         f, _ = transcribe(name, params, 3, X, y, c)
         m = nr.learner(name, fit_intercept=False, classes=[0, 1, 2], **params)
@@ -552,7 +418,7 @@ def interpreted_scores(m, X, y):
         return m.learn_many(X, y)
 
 
-@pytest.mark.parametrize("name", ["nag", "coin"])
+@pytest.mark.parametrize("name", ["nag", "coin", "scinol"])
 @pytest.mark.parametrize("K", [2, 3, 0])
 def test_units_do_not_matter(name, K):
     X, y, _ = data(K, 3)
@@ -570,7 +436,7 @@ def test_zeros_and_weightless_rows_change_nothing():
     stored = csr_matrix((X.ravel(), np.tile(np.arange(6), len(X)), np.arange(0, X.size + 1, 6)), shape=X.shape)
     assert stored.nnz > csr_matrix(X).nnz
     with nr.engine.compiling.interpreted():
-        for name in REFERENCES:
+        for name in BOTH_TASKS:
             a, b = (nr.learner(name, fit_intercept=False, classes=[-1, 1]).partial_fit(Z, y) for Z in (csr_matrix(X), stored))
             before = {k: v.copy() for k, v in b.model.arrays().items()}
             b.partial_fit(0 * X[:3], y[:3])
@@ -609,6 +475,30 @@ def test_coins_are_never_lost():
                     s = m.state
                     assert (4.0 + s.R > 0).all()
                     assert (np.abs(s.theta) <= s.G * (1 + 1e-12)).all()
+
+
+def test_scinol_keeps_half_of_its_capital_in_every_round():
+    for loss in ("log", "hinge", "exponential", "square"):
+        X, y, c = data(2, 6)
+        X *= np.linspace(0.1, 20, len(X))[:, None]
+        m, before = nr.ScInOL(loss=loss, classes=[-1, 1]), 1.0
+        with nr.engine.compiling.interpreted():
+            for i in range(len(y)):
+                m.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=c[i : i + 1])
+                if m.started:
+                    capital = 1.0 + m.state.R
+                    assert (capital >= 0.5 * before * (1 - 1e-12)).all()
+                    before = capital.copy()
+
+
+def test_scinol_by_hand():
+    """One column, log loss: the first two rounds of algorithm 2, computed by hand."""
+    m = nr.ScInOL(fit_intercept=False, classes=[-1, 1])
+    with nr.engine.compiling.interpreted():
+        assert m.learn_many([[2.0]], [1]).item() == 0.0
+        s = m.state  # g = -1/2, so G = 1, S = 1, no reward yet
+        assert (s.theta.item(), s.S.item(), s.R.item(), s.M.item()) == (1.0, 1.0, 0.0, 2.0)
+        assert m.learn_many([[4.0]], [1]).item() == pytest.approx(4 * (1 / 17**0.5) / (2 * 17**0.5))  # D^2 = 1 + 4^2
 
 
 def test_coin_regret():

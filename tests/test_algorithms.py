@@ -7,6 +7,7 @@ import pathlib
 import numpy as np
 import pytest
 import reference
+import reference_adaptive
 import reference_kernels
 import reference_second_order
 import reference_sparse
@@ -17,8 +18,9 @@ import traces_sparse
 from scipy.sparse import csr_matrix
 
 import noregret as nr
+from noregret.tasks.classification import Classifier
 
-REFERENCES = (reference, reference_kernels, reference_second_order, reference_sparse)
+REFERENCES = (reference, reference_adaptive, reference_kernels, reference_second_order, reference_sparse)
 ONE_CLASS = ("pa_uniclass", "norma_novelty")
 
 
@@ -72,7 +74,6 @@ def test_every_learner_has_a_trace_or_a_transcription_or_a_reason():
         "mirror_descent_regressor": "the trace is the classifier's",
         "kernel_rls": "no trace is printed; the least squares problem itself is solved in test_kernels.py",
         "rbp": "its draws are its own; the trace scripts them, in test_kernels.py",
-        **dict.fromkeys(("adagrad", "adagrad_regressor", "nag", "nag_regressor", "coin", "coin_regressor"), "in test_adaptive.py"),
         "rls": "in test_least_squares.py",
         **dict.fromkeys(("auto", "hedge"), "in test_hedge.py"),
         **dict.fromkeys(("auto_regressor", "hedge_regressor"), "in test_hedge_regressor.py"),
@@ -172,9 +173,11 @@ def data(registry, K, seed, n=120, d=7):
     return X, y, rng.choice([0.0, 0.5, 1.0, 2.5], n)
 
 
+NAMED = [*[(n, p, 2) for n, p in CASES], *[(n, p, 3) for n, p in MULTICLASS], *[(n, p, 0) for n, p in REAL]]
+OTHERS = reference.REGISTRY.keys() - {n for n, _, _ in NAMED}  # those without a case run with their defaults
 ALL = pytest.mark.parametrize(
     ("registry", "params", "K"),
-    [(n, p, 2) for n, p in CASES] + [(n, p, 3) for n, p in MULTICLASS] + [(n, p, 0) for n, p in REAL],
+    [*NAMED, *[(n, {}, K) for n in sorted(OTHERS) for K in ((2, 3) if isinstance(nr.learner(n), Classifier) else (0,))]],
     ids=lambda v: str(v).replace("\n", "")[:60],
 )
 

@@ -105,7 +105,8 @@ CASES = [
     ("iellip", {}),
     ("iellip", {"b": 0.9, "c": 0.3, "a": 2.0}),
 ]
-ALL = pytest.mark.parametrize(("name", "params"), CASES, ids=lambda v: str(v)[:60])
+OTHERS = reference.REGISTRY.keys() - {name for name, _ in CASES}  # those without a case run with their defaults
+ALL = pytest.mark.parametrize(("name", "params"), [*CASES, *[(name, {}) for name in sorted(OTHERS)]], ids=lambda v: str(v)[:60])
 BOTH = pytest.mark.parametrize("K", [2, 3])
 
 

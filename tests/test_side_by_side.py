@@ -18,6 +18,7 @@ from noregret.training.answering import answer
 OWN = {
     "scale": lambda: [nr.Scale()],
     "normalize": lambda: [nr.Normalize("l1")],
+    "per entry": lambda: [nr.Scale(clip=3.0), nr.PerEntry(), nr.RandomBinning(8, nr.Laplacian(2.0), bits=8)],
     "random_fourier": lambda: [nr.RandomFourier(D=10, kernel=nr.RBF(0.5))],
     "orthogonal": lambda: [nr.RandomFourier(D=5, kernel=nr.RBF(0.5), form="phase", orthogonal=True)],
     "random_binning": lambda: [nr.RandomBinning(P=6, kernel=nr.Laplacian(0.5), bits=10)],
@@ -327,7 +328,7 @@ def test_models_as_text():
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("fourier(3)>pa1", "must be one of scale, normalize, random_fourier, random_binning, nystroem.*got 'fourier"),
+        ("fourier(3)>pa1", "must be one of scale, normalize, per_entry, random_fourier, random_binning.*got 'fourier"),
         (">pa1", "must be one of scale, .*got ''"),
         ("random_fourier(3>pa1", "a closing bracket for each opening one"),
         ("random_fourier(3))>pa1", "a closing bracket for each opening one"),

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ from noregret.inputs.hashing import hash_name
 from noregret.inputs.labels import Coded
 from noregret.transforms import maps
 from noregret.transforms.front import Front
+from noregret.transforms.per_entry import PerEntry
 from noregret.transforms.pipeline import Category, Cross, Hash, Pipeline, Text, pipeline
 from noregret.transforms.scale import Normalize, Scale
 from noregret.transforms.step import Map
@@ -471,6 +473,37 @@ def test_normalize_is_that_of_scikit_learn(norm):
         want = normalize(Z * (1 if abs(Z).max() < 1 and abs(Z).max() > 1e-100 else 1 / abs(Z).max()), norm)
         assert got == pytest.approx(want.data if rows.layout == "csr" else want, abs=1e-14)
         assert not got[~np.asarray(X.toarray()).any(1)].any() if rows.layout == "dense" else True
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize(("norm", "power"), [("l1", 1.0), ("l2", 0.5)])
+def test_rows_over_the_mean_number_of_their_entries(layout, norm, power):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((130, 6)) * (rng.random((130, 6)) < 0.6)
+    entries = np.cumsum((X != 0.0).sum(1)) / np.arange(1, 131)
+    want = X / np.maximum(np.r_[entries[:100], np.full(30, entries[99])], 1.0)[:, None] ** power
+    given = checking.rows(csr_matrix(X) if layout == "sparse" else X, "float64")
+    for cuts in ([0, 130], [0, 1, 60, 99, 101, 130]):
+        m = PerEntry(norm)
+        out = [m.rows(given.cut(a, b), True).packed().arrays[-1] for a, b in pairwise(cuts)]
+        np.testing.assert_allclose(np.concatenate(out), want[want != 0.0] if layout == "sparse" else want, rtol=1e-14)
+    again = PerEntry(norm)
+    again.restore(m.state())
+    for part in (m, again):
+        np.testing.assert_array_equal(part.rows(given.cut(0, 5), False).arrays[-1], m.rows(given.cut(0, 5), True).arrays[-1])
+
+
+def test_clipped_to_a_number_of_deviations():
+    X = np.random.default_rng(3).standard_cauchy((60, 3))
+    given = checking.rows(X, "float64")
+    plain, clipped = (Scale(clip=clip).rows(given, True).arrays[-1] for clip in (None, 2.0))
+    assert np.abs(plain).max() > 2.0
+    np.testing.assert_array_equal(clipped, np.clip(plain, -2.0, 2.0))
+    with pytest.raises(ValueError, match="clip must be a number above 0 or None, got 0"):
+        Scale(clip=0)
+    counts = Front(Table(text="t"), [Scale(clip=1.0)])
+    found = as_named(counts.rows([{"t": "w w w", "n": float(k)} for k in (0, 0, 0, 9)], True), counts.names)
+    assert found[3] == {"n": 1.0, "t:w": 3.0}, "only numbers are scaled"
 
 
 def test_merged_statistics_are_those_of_all_rows():

@@ -46,6 +46,7 @@ _NAMES = {
     "transforms.namespaces": "Namespaces",
     "transforms.nystroem": "Nystroem",
     "transforms.pipeline": "Category Cross Date Hash Ignore Number Pipeline Text pipeline",
+    "transforms.per_entry": "PerEntry",
     "transforms.random_features": "RandomBinning RandomFourier",
     "transforms.scale": "Normalize Scale",
     "transforms.table": "Table",

@@ -21,6 +21,7 @@ NAMES = {
     "norma": "NORMA NORMANovelty NORMARegressor",
     "passive_aggressive": "PA PA1 PA1Regressor PA2 PA2Regressor PARegressor",
     "perceptron": "AveragedPerceptron Perceptron ShiftingPerceptron VotedPerceptron",
+    "scale_invariant": "ScInOL ScInOLRegressor",
     "segmented": "SegmentedLeastSquares",
     "selection": "OFS PETrunc",
     "splitting": "FOBOS FOBOSRegressor Rounding RoundingRegressor TruncatedGradient TruncatedGradientRegressor",

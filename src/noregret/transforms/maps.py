@@ -7,6 +7,7 @@ from typing import TypeVar
 from ..algorithm.kernel_options import snake
 from .namespaces import Namespaces
 from .nystroem import Nystroem
+from .per_entry import PerEntry
 from .random_features import RandomBinning, RandomFourier
 from .scale import Normalize, Scale
 from .step import Map
@@ -24,5 +25,5 @@ def register(cls: type[M]) -> type[M]:
     return cls
 
 
-for known in (Scale, Normalize, RandomFourier, RandomBinning, Nystroem, Namespaces):
+for known in (Scale, Normalize, PerEntry, RandomFourier, RandomBinning, Nystroem, Namespaces):
     register(known)

@@ -144,7 +144,8 @@ class Scale(Map):
     when not.
 
     Centred, x becomes (x - mean_t) / sd_t: the mean and standard deviation of the t values so far, x among them (Welford 1962), the
-    sum of squares divided by t. When predicting nothing is counted.
+    sum of squares divided by t. With `clip`, at most that in size: one outlier then moves the weights no more than other rows do.
+    When predicting nothing is counted.
 
     >>> import noregret as nr
     >>> m = nr.pipeline(nr.Scale(), nr.PA1Regressor())
@@ -152,12 +153,14 @@ class Scale(Map):
     (3,)
     """
 
-    def __init__(self, center: bool | str | None = None, floor: float = 1e-12) -> None:
+    def __init__(self, center: bool | str | None = None, floor: float = 1e-12, clip: float | None = None) -> None:
         if center not in (None, True, False, "common"):
             raise ValueError(f"center must be True, False, 'common' or None, got {center!r}")
         if not isinstance(floor, (int, float, np.number)) or not floor >= 0.0:
             raise ValueError(f"floor must be a number of at least 0, got {floor!r}")
-        self.center, self.floor = center, floor
+        if clip is not None and not (isinstance(clip, (int, float, np.number)) and clip > 0.0):
+            raise ValueError(f"clip must be a number above 0 or None, got {clip!r}")
+        self.center, self.floor, self.clip = center, floor, clip
         self._stats = np.zeros((3, 0))
         self._width: int | None = None  # of dense rows
         self._rows = np.zeros(1)  # how many came, for "common"
@@ -186,6 +189,8 @@ class Scale(Map):
             raise ValueError(
                 f"standardising {data.ravel()[bad]:g} in row {row} overflows; expected values below 1e150 in size. Rescale them."
             )
+        if self.clip is not None:
+            np.clip(out, -self.clip, self.clip, out=out, where=True if measured is None else measured)
         if learn:
             self._stats, self._rows = stats, seen
             self._width = rows.width if rows.layout == "dense" else self._width

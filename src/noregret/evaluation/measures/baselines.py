@@ -104,8 +104,8 @@ class Mistakes:
         self.weight = self.wrong = 0.0
         self.recent = Recent(window, fading, 1)
 
-    def add(self, y: np.ndarray, answers: np.ndarray, c: np.ndarray | None = None) -> None:
-        """Take more rows."""
+    def add(self, y: np.ndarray, answers: np.ndarray, c: np.ndarray | None = None, blind: int = 0) -> None:
+        """Take more rows. Those before any label, which are `blind`, count as mistakes: so they do for a learner."""
         wrong = (answers != y).astype(np.float64)
         self.examples += len(y)
         self.mistakes += int(wrong.sum())
@@ -147,8 +147,9 @@ class Arrivals:
 class Baseline:
     """A rule with the figures of its answers."""
 
-    def __init__(self, label: str, rule: Rule, making: Callable[[], Mistakes | RealFigures]) -> None:
+    def __init__(self, label: str, rule: Rule, making: Callable[[], Mistakes | RealFigures], informed: bool = False) -> None:
         self.label, self.rule, self.making = label, rule, making
+        self.informed = informed  # whether labels are known before the first row
         self.figures = making()
         self.answers = np.array([rule.first])  # after the labels from number `start` on
         self.start = 0
@@ -157,12 +158,13 @@ class Baseline:
     def add(self, y: np.ndarray, c: np.ndarray | None, known: np.ndarray) -> None:
         """Answer more rows, each from as many labels as are known."""
         answers = np.concatenate([self.answers, self.rule.after(y, c)])
-        self.figures.add(y, answers[known - self.start], c)
+        blind = 0 if self.informed else int(np.count_nonzero(known == 0))
+        self.figures.add(y, answers[known - self.start], c, blind)
         self.answers, self.start = answers[known[-1] - self.start :], int(known[-1])
 
     def frozen(self) -> Baseline:
         """Return a baseline that answers every row as this one would answer the next."""
-        return Baseline(self.label, Frozen(self.answers[-1]), self.making)
+        return Baseline(self.label, Frozen(self.answers[-1]), self.making, informed=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a report says of it."""

@@ -59,7 +59,7 @@ class Replay(Stream):
                     self.kept = self.kept if size <= KEPT else None
                 yield batch
         finally:  # a pass may end before the source does
-            self.whole = True
+            self.whole, self.rows = True, self.opened.rows
 
 
 class Held(Stream):
@@ -176,6 +176,7 @@ class Answered:
         self.figures: Any = kind.figures(kind.loss, loss_of(learner)[1], None, None)
         self.table = Labels() if learner.model.labels is None else copy.deepcopy(learner.model.labels)
         self.table.declared = False
+        self.unseen = 0  # rows whose labels were never learned
 
     def add(self, batch: Batch) -> None:
         """Answer some rows, in runs whose scores take bounded memory."""
@@ -197,14 +198,16 @@ class Answered:
         codes = codes_of(y, table)
         predicted = learner.task.codes(m, f)
         known = len(m.labels)
+        self.unseen += int(np.count_nonzero(codes >= known))
         if m.many and len(table) > known:
             f = np.hstack([f, np.zeros((len(f), len(table) - known))])
         self.figures.positive = m.labels.positive
         self.figures.add(codes, predicted, f, batch.c, np.full(len(codes), int(m.tally[SEEN]) if m.many else 2))
 
     def result(self) -> dict[str, Any]:
-        """Return the figures."""
-        return of_answers(self.figures.to_dict(self.table.values or None))
+        """Return the figures, and of labels that were never learned, how many rows have them and which they are."""
+        unseen = {"examples": self.unseen, "labels": self.table.values[len(self.learner.model.labels or ()) :]}
+        return of_answers(self.figures.to_dict(self.table.values or None)) | ({"unseen": unseen} if self.unseen else {})
 
 
 def of_answers(found: dict[str, Any]) -> dict[str, Any]:

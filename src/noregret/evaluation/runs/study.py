@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,7 +30,7 @@ from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
 from . import splits
-from .cautions import identifiers, warnings
+from .cautions import identifiers, unlearned, warnings
 from .passes import Pass, Watch, between_points, run_pass
 from .run import Run, Settings, draw_alike, whole
 from .sharing import check_scales, own_front, shared_steps
@@ -205,6 +206,7 @@ class Plan:
         self.stop: Callable[[], bool] = given.pop("stop", None) or (lambda: False)
         self.source = given
         self.notes: list[str] = []
+        self.cautions: list[str] = []  # about rows that are answered only
         self._refuse()
 
     def _refuse(self) -> None:
@@ -259,8 +261,11 @@ class Plan:
         if not runs[0].kind.judged:  # one that never learns from labels need not answer as they do
             scaled = opened.front is not None and any(isinstance(m, Scale) for m in opened.front.maps)
             best = report.winner or report.labels[0]
-            said = warnings(report.learners, report.data["baselines"], found.baselines.order(), best, scaled)
-            report.data["warnings"] = said + identifiers(opened.front.table if opened.front is not None else None, found.examples)
+            found_out = warnings(report.learners, report.data["baselines"], found.baselines.order(), best, scaled)
+            naming = identifiers(opened.front.table if opened.front is not None else None, found.examples)
+            report.data["warnings"] = found_out + naming + self.cautions
+        elif self.cautions:
+            report.data["warnings"] = self.cautions
         return report
 
     def once(self, kind: str, opened: Stream, runs: list[Run]) -> tuple[list[dict[str, Any]], Pass]:
@@ -320,6 +325,9 @@ class Plan:
         if other.reader.tabular != opened.reader.tabular:
             kinds = [f"{s.name} has {'named columns' if s.reader.tabular else 'numbered features'}" for s in (opened, other)]
             raise ValueError(f"the rows of holdout must be like those of the source: {', and '.join(kinds)}")
+        reader = copy.copy(other.reader)
+        if reader.replayable and next(iter(reader.batches()), None) is None:
+            raise ValueError(f"{other.name} has no rows to answer: name another source for holdout=...")
         return other
 
     def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]], other: Stream | None, found: Pass) -> None:
@@ -334,10 +342,19 @@ class Plan:
                 row[name] = figures
 
         if other is not None:
-            put("holdout", *splits.scored(answering, found.baselines, other, opened.front))
+            try:
+                learned, blind = splits.scored(answering, found.baselines, other, opened.front)
+            except (ValueError, TypeError) as e:
+                if other.name in str(e):
+                    raise
+                raise ValueError(f"{other.name}: {e}") from e
+            put("holdout", [{**figures, "skipped": other.skipped.count} for figures in learned], blind)
+            self.cautions += unlearned(f"the hold-out {other.name}", learned[0], other.skipped)
         if self.validation is not None:
             span = {"skip": going[0][1]["examples"], "last": self.rows}
-            put("validation", *splits.scored(answering, found.baselines, opened, opened.front, **span))
+            learned, blind = splits.scored(answering, found.baselines, opened, opened.front, **span)
+            put("validation", learned, blind)
+            self.cautions += unlearned("the rows kept for validation", learned[0])
         if self.folds is not None:
             put("folds", *splits.fold(opened, answering, self.folds, self.limit))
 
