@@ -36,13 +36,14 @@ class HedgeRegressor(Pooled, Regressor):
     """Learn with many regressors at once and answer with their weighted mean: about as good as the best, whichever that will be.
 
     The regressors learn the target less its mean so far, over its deviation so far; their answers are brought back to its units,
-    and to within half a range of the targets so far. The mean so far and the last target are weighed with them. With L the square
-    losses of each so far, w ~ exp(-L ln K/Delta) (AdaHedge), Delta the sum of what the mean paid beyond the mix loss.
+    and to within half a range of the targets so far. Three more are weighed with them: the mean so far, the last target, and the
+    linear combination of all of these with the least squares so far (RLS). With L the square losses of each so far,
+    w ~ exp(-L ln K/Delta) (AdaHedge), Delta the sum of what the weighted mean paid beyond the mix loss.
 
     Parameters: `learners`: regressors, their names, or pipelines of maps and a regressor, in a list or as text such as
     rls+nag_regressor (unless given, those of AutoRegressor). Rows are checked, and names placed or hashed, once for all.
 
-    Read back: `learners_`, `weights_`, `losses_` (the mean so far and the last target come after the learners), `paid_`, `regret_`,
+    Read back: `learners_`, `weights_`, `losses_` (those three come after the learners), `paid_`, `regret_`,
     `bound_`, `report()`.
 
     Bounds: `regret_` = `paid_` - the least of `losses_` is at most `bound_` = 2 Delta. The square loss is exp-concave, so Delta
@@ -66,7 +67,7 @@ class HedgeRegressor(Pooled, Regressor):
     model_class: ClassVar[Any] = AveragingPool
     loss = "square"
     dtype = "float64"
-    advice: ClassVar[tuple[str, ...]] = ("mean so far", "last target")
+    advice: ClassVar[tuple[str, ...]] = ("mean so far", "last target", "least squares of all")
     without: ClassVar[tuple[str, ...]] = ("fit_intercept", "average", "dtype")
 
     def targets(self, y: Any, n: int) -> np.ndarray:
