@@ -21,6 +21,7 @@ ORDER = [  # each may import what stands before it
     "spaces",
     "algorithm",
     "files",
+    "calibration",
     "learners",
     "parts",
     "tasks",

@@ -233,7 +233,7 @@ def test_probabilities():
         assert np.array_equal(m.predict(X), m.classes_[p.argmax(1)])
     np.testing.assert_allclose(p.sum(1), 1.0)
     assert -np.log(p[np.arange(len(y)), y]).mean() < math.log(2) / 2
-    with pytest.raises(AttributeError, match="use rule='bayes'"):
+    with pytest.raises(AttributeError, match="give it probabilities=True"):
         pool().predict_proba(X)
 
 

@@ -54,7 +54,8 @@ def _snapshot(learner: Any) -> dict[str, np.ndarray]:
     m = learner.model
     tables = {"tally": m.tally, "labels": np.array([str(v) for v in m.labels.values] if m.labels else [])}
     names = np.array([str(n) for n in m.features.names or []])
-    return {**{k: a.copy() for k, a in m.used().items()}, **{k: v.copy() for k, v in tables.items()}, "names": names}
+    own = {} if m.calibration is None else {f"calibration.{k}": a for k, a in m.calibration.arrays().items()}
+    return {**{k: a.copy() for k, a in (m.used() | own | tables).items()}, "names": names}
 
 
 def _same(a: dict[str, np.ndarray], b: dict[str, np.ndarray], law: str, what: str) -> None:

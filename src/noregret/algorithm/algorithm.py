@@ -35,6 +35,7 @@ class Declaration:
     grows: ClassVar[bool] = False  # whether memory grows with the updates, and not with the features alone
     merges: ClassVar[str] = "approximate"  # "exact", "approximate" or "none"
     bound: ClassVar[Any] = None  # the theorem, a Bound
+    link: ClassVar[str] = ""  # "probabilities" or "log_odds" where scores are that: then there is nothing to calibrate
     without: ClassVar[tuple[str, ...]] = ()  # options that have no meaning for it
 
 

@@ -112,7 +112,7 @@ def switched(name: str, value: Any) -> bool:
 
 def check_options(given: Mapping[str, Any]) -> None:
     """Check the options that learners share."""
-    for name in ("fit_intercept", "average", "shuffle"):
+    for name in ("fit_intercept", "average", "shuffle", "probabilities"):
         switched(name, given.get(name, False))
     seed = given.get("seed")
     if seed is not None and not (isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and seed >= 0):

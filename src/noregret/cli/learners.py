@@ -23,6 +23,7 @@ SHARED = {
     "average": "Answer with the mean of all weight vectors.",
     "classes": "The labels, if known beforehand.",
     "class_weight": "Weights of the labels, such as spam=2,ham=1.",
+    "probabilities": "Learn how probable labels are too, for predict --proba.",
     "cost": "What a confusion costs, as TRUE:SAID=COST,...; 1 where nothing is said.",
     "mode": "With --cost: learn against the class of largest loss, or the one predicted.",
     "margin": "With --cost: the margin asked for.",

@@ -246,6 +246,12 @@ watching_options, WATCHING = group(
         type=click.IntRange(1),
         help="Tell the N largest features in use, since when, and with --permutations in how many of the orders.",
     ),
+    one(
+        "--proba",
+        "probabilities",
+        is_flag=True,
+        help="Measure probabilities of classes too: log loss, Brier score, calibration error, reliability.",
+    ),
     one("--holdout", metavar="SOURCE", help="Another source, answered at the end without learning."),
     one(
         "--regret/--no-regret",

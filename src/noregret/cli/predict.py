@@ -10,7 +10,7 @@ from typing import Any, TextIO
 import click
 
 from ..text import amount, plural
-from .answers import FORMS
+from .answers import FORMS, Numbers
 from .options import Command, Option, reading, source_argument, source_of, source_options
 from .plugins import plugin_option
 from .progress import watching
@@ -29,6 +29,9 @@ from .wording import spoken
     help="File to write; unless given, standard output.",
 )
 @click.option("--scores", cls=Option, is_flag=True, help="Write the scores too.")
+@click.option(
+    "--proba", cls=Option, is_flag=True, help="Write the probability of each class too, of a model trained with --probabilities."
+)
 @click.option(
     "--reject",
     cls=Option,
@@ -58,6 +61,7 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     \b
     noregret predict new.svm --model-file spam.nr
     noregret predict new.csv --model-file spam.nr --id key --scores --as csv
+    noregret predict new.svm --model-file spam.nr --proba --as csv
     """  # noqa: D301  click reads the mark
     from ..files.model_file import load
     from ..streams.stream import stream
@@ -65,11 +69,13 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     from ..training.opening import options_for
 
     model = load(model_file)
+    if options["proba"] and not hasattr(model, "predict_proba"):
+        raise click.UsageError(f"{model_file} has learned no probabilities: train it with --probabilities")
     opened = stream(source_of(source), **options_for(model, columns(model, reading(options))))
     found = Tally(getattr(model, "learner", model))
     with watching(quiet, found.learner.name, leave=False) as shown, target(output) as out:
-        lines = FORMS["json" if as_json else form](out, found.names() if options["scores"] else None)
-        for said in limited(answer(opened, model, reject=options["reject"]), options["limit"]):
+        lines = FORMS["json" if as_json else form](out, found.beside(options["scores"], options["proba"]))
+        for said in limited(answer(opened, model, reject=options["reject"], proba=options["proba"]), options["limit"]):
             lines.write(said)
             found.add(said)
             shown(found.rows, opened)
@@ -107,7 +113,8 @@ def limited(answers: Iterator[Any], limit: int | None) -> Iterator[Any]:
             continue
         part = slice(0, left)
         truth = said.truth if said.truth is None else some(said.truth, part)
-        yield said._replace(y=said.y[part], scores=said.scores[part], truth=truth, ids=None if said.ids is None else said.ids[part])
+        rest = {name: None if (v := getattr(said, name)) is None else v[part] for name in ("ids", "scores", "proba")}
+        yield said._replace(y=said.y[part], truth=truth, **rest)
         return
 
 
@@ -127,10 +134,11 @@ class Tally:
         self.rows = self.labelled = self.rejected = 0
         self.wrong = 0.0  # mistakes, or the sum of sizes of errors
 
-    def names(self) -> list[Any]:
-        """Return the classes whose scores there are, or nothing where there is one score."""
-        found = self.learner.classes_.tolist() if self.task.classes else []
-        return found if len(found) > 2 else []
+    def beside(self, scores: bool, proba: bool) -> list[Numbers]:
+        """Return the numbers that are written beside the answers: of each class, or one where there is one score."""
+        classes = self.learner.classes_.tolist() if self.task.classes else []
+        found = [Numbers("score", "scores", classes if len(classes) > 2 else [])] if scores else []
+        return found + ([Numbers("probability", "proba", classes)] if proba else [])
 
     def add(self, said: Any) -> None:
         """Count some answers."""

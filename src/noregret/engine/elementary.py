@@ -154,6 +154,13 @@ def log2(x: float) -> float:
     return k + log_near_one(m) * LOG2_E
 
 
+def asinh(x: float) -> float:
+    """Return the inverse of the hyperbolic sine."""
+    t = abs(x)
+    up = log(t) + LN2 if t > 1e9 else log1p(t + t * t / (1.0 + math.sqrt(1.0 + t * t)))
+    return math.copysign(up, x)
+
+
 # ---- powers ----------------------------------------------------------------------------------------------------------
 def power(x: float, a: float) -> float:
     """Return x^a for x >= 0; the relative error is up to 1e-16 times |a ln x|, and whole powers up to 4 are products."""

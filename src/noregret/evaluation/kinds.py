@@ -39,6 +39,7 @@ class Kind(NamedTuple):
     alone: str = ""  # why there is no fixed model to compare with, where there is none
     scores: tuple[str, ...] = ()  # metrics of which more is better
     errors: tuple[str, ...] = ()  # metrics of which less is better
+    probable: tuple[str, ...] = ()  # metrics of probabilities: to sort by one is to ask for them
     losses: tuple[str, ...] = ()  # all that learners may be measured in
     main: tuple[str, ...] = ()  # of these the ones to show first
     columns: tuple[Shown, ...] = ()
@@ -59,10 +60,11 @@ KINDS: dict[str, Kind] = {
         loss="hinge",
         read_as={"square": "squared_hinge"},  # the same on scores within [-1, 1], where learners with this loss keep theirs
         scores=("accuracy", "balanced_accuracy", "precision", "recall", "f1", "f1_macro", "kappa", "mcc", "auc"),
-        errors=("log_loss",),
+        errors=("log_loss", "brier", "ece"),
+        probable=("log_loss", "brier", "ece"),
         losses=("hinge", "squared_hinge", "log", "exponential", "perceptron"),
         main=("hinge", "log"),
-        columns=(Shown("auc", "AUC", 5),),
+        columns=(Shown("auc", "AUC", 5), Shown("log_loss", "log loss of p", 7), Shown("ece", "calibration", 6)),
     ),
     "regression": Kind(
         figures=lambda loss, epsilon, window, fading: RealFigures(window, fading, epsilon, loss),

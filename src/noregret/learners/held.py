@@ -11,6 +11,7 @@ from ..algorithm.algorithm import Algorithm
 from ..algorithm.params import check_options, same_value
 from ..algorithm.rounds import TIE
 from ..algorithm.state import COUNT, Dims, describe, leaves, settle, slots, squares, tmap
+from ..calibration.calibration import Calibration
 from ..files import packing
 from ..files.json_values import Tensors, expect
 from ..inputs.checking import FLOATS
@@ -25,6 +26,7 @@ class Held:
 
     fixed: tuple[str, ...] = ("dtype",)  # parameters that are for good, once something is learned
     derived: tuple[str, ...] = ()  # attributes that `refresh` makes
+    calibration: Calibration | None = None  # what makes probabilities of scores; it learns beside the state
 
     def __init__(self, learner: Base) -> None:
         self.learner: Any = type(learner)
@@ -165,5 +167,6 @@ class Held:
     def __setstate__(self, d: dict[str, Any]) -> None:
         self.__dict__.update(d)
         self.tally = np.array(self.tally)
+        self.calibration = copy.deepcopy(self.calibration)
         self.state = tmap(lambda _, a: np.array(a), self.spec, self.state)  # a memory map is read-only
         self.refresh()

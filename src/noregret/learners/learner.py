@@ -11,6 +11,7 @@ import numpy as np
 from ..algorithm.kernel_options import kernelizable
 from ..algorithm.rounds import EXAMPLES, UPDATES
 from ..algorithm.state import COUNT, Need, needs_of
+from ..calibration.calibration import pausing
 from ..inputs import checking
 from ..inputs.checking import Rows
 from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, arrivals, is_dicts, moved, read_all, stacked
@@ -32,6 +33,7 @@ class Progress(NamedTuple):
     seen: int = 0  # the tally's note of the classes seen
     tie: int = 1
     positive: int = 0
+    p: np.ndarray | None = None  # probabilities from before each update by code, where they are learned
 
 
 class Learner(KernelInterface, Base):
@@ -274,6 +276,12 @@ class Learner(KernelInterface, Base):
         m.features.check(rows, type(self).__name__)
         return m.score(self.place(m, rows, grow=False))
 
+    def chances_by(self, m: Model, rows: Rows) -> np.ndarray | None:
+        """Return the probabilities of checked rows by a model of this learner, by code; None where it learns none."""
+        if m.calibration is None:
+            return None
+        return m.calibration.forecast(m.evidence(self.place(m, rows, grow=False)), m.known)
+
     def _keep(self, m: Model) -> None:
         """Keep a new model once it has learned something (rows of weight 0 alone leave none)."""
         if self.held is None and m.tally[EXAMPLES]:
@@ -328,14 +336,15 @@ class Learner(KernelInterface, Base):
         if not (isinstance(epochs, (int, np.integer)) and epochs >= 1):
             raise ValueError(f"epochs must be a whole number of at least 1, got {epochs!r}")
         rng = np.random.default_rng(self.seed)
-        for epoch in range(1, epochs + 1):  # noqa: B007
+        for epoch in range(1, epochs + 1):
             before = m.tally[UPDATES]
             order = rng.permutation(rows.n) if self.shuffle else None
             taken, targets, weights = (
                 (rows, y, c) if order is None else (rows.take(order), y[order], None if c is None else c[order])
             )
-            for a, b in self.in_room(m, None, rows.n):
-                self._run(m, taken.cut(a, b), targets[a:b], None if weights is None else weights[a:b])
+            with pausing(m.calibration, epoch > 1):
+                for a, b in self.in_room(m, None, rows.n):
+                    self._run(m, taken.cut(a, b), targets[a:b], None if weights is None else weights[a:b])
             if until and m.tally[UPDATES] == before:
                 break
         self.n_epochs_ = epoch

@@ -18,6 +18,7 @@ from ..algorithm.params import same_value
 from ..algorithm.rounds import EXAMPLES, MISTAKES, SEEN, UPDATES
 from ..algorithm.state import Dims, Slot, settle, tmap
 from ..inputs.features import Anything, Columns, Hashed, Names, Numbers
+from . import calibrated
 
 if TYPE_CHECKING:
     from .base import Base
@@ -94,6 +95,7 @@ def check(base: Base | None, parts: Sequence[Base]) -> None:
 def united(before: Any, parts: list[Any], length: float) -> Any:
     """Return the joined model."""
     seen = [int(m.tally[EXAMPLES]) for m in parts]
+    alone = before is None
     terms = Terms.of(None if before is None else int(before.tally[EXAMPLES]), seen, length)
     if before is None and length != 1.0:  # moves are measured from the start; sums begin at 0
         before = copy.copy(parts[0])
@@ -113,6 +115,7 @@ def united(before: Any, parts: list[Any], length: float) -> Any:
     if out.learner.rejoin is not None and length != 1.0:
         out.learner.rejoin(out.state, out.params, out.dims["class"])
         settle(out.state)
+    out.calibration = calibrated.joined(out, parts, terms.mean[-len(parts) :], alone)
     out.tally[COUNTS] = np.array(terms.total, np.int64) @ np.array([m.tally[COUNTS] for m in models])
     out.refresh()
     return out

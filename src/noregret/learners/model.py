@@ -14,6 +14,7 @@ from ..algorithm.kernel_options import described
 from ..algorithm.params import depends_on_width
 from ..algorithm.rounds import EXAMPLES, SEEN, TIE, UnitCost
 from ..algorithm.state import Dims, Slot, settle, squares, tmap
+from ..calibration.calibration import Calibration, Scores
 from ..engine import compiling
 from ..files import packing
 from ..files.json_values import Tensors, expect
@@ -21,6 +22,7 @@ from ..files.saved_tables import check_tally, features_meta, features_of, labels
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features
 from ..inputs.labels import Labels
+from .calibrated import packed, restore, unpacked
 from .drivers import Drivers, Job, Text, drivers, flatten
 from .held import Held
 from .merging import unite_features, unite_labels
@@ -45,6 +47,7 @@ class Model(Held):
         self.many = False
         super().__init__(learner)
         self.filled = depends_on_width(self.params)
+        self.calibration = self.uncalibrated()
 
     @property
     def width(self) -> int:
@@ -112,9 +115,17 @@ class Model(Held):
             self.algorithm.arrange(self, self.ready)
             self.ready = self.features.size
 
+    def forget(self) -> None:
+        """Start over with the current sizes and counts."""
+        super().forget()
+        self.calibration = self.uncalibrated()
+
     def retune(self, given: dict[str, Any]) -> None:
-        """Use new parameters from now on."""
+        """Use new parameters from now on; probabilities that are asked for now begin now."""
+        asked = self.given.get("probabilities")
         super().retune(given)
+        if given.get("probabilities") != asked:
+            self.calibration = self.uncalibrated()
         if self.many and self.labels is not None:
             self.cost = self.task.costs(self.algorithm, given, self.labels)
             self.refresh()
@@ -185,6 +196,15 @@ class Model(Held):
         """The loops over rows."""
         return self.task.loops(self.many)
 
+    def uncalibrated(self) -> Calibration | None:
+        """Return what makes probabilities of scores, before it has learned anything."""
+        return self.task.calibration(self.algorithm, self.given, self.known)
+
+    @property
+    def known(self) -> int:
+        """The number of labels."""
+        return 0 if self.labels is None else len(self.labels)
+
     def fork(self) -> Self:
         """Return an independent copy."""
         m = super().fork()
@@ -247,6 +267,7 @@ class Model(Held):
             except Exception as e:
                 raise compiling.plainly(e, self.algorithm.step) from None
             a = b
+        self.calibrate(out, y, c)
         return out
 
     def learn_row(self, idx: np.ndarray, values: np.ndarray, y: float, c: float = 1.0) -> np.ndarray:
@@ -262,7 +283,22 @@ class Model(Held):
             loop.learn(*self.args, indptr, idx, values, target, self.tally, self.work, out)
         except Exception as e:
             raise compiling.plainly(e, self.algorithm.step) from None
+        self.calibrate(out, target, None)
         return out[0]
+
+    def calibrate(self, f: np.ndarray, y: np.ndarray, c: np.ndarray | None) -> None:
+        """Let the calibration learn from scores and what the step took for the labels; the state does not change."""
+        if self.calibration is None:
+            return
+        assert self.labels is not None
+        positive = self.labels.positive
+        codes = y if self.many else np.where(y > 0.0, positive, 1 - positive)
+        self.calibration.learn(Scores(f, self.many, positive), codes, c)
+
+    def evidence(self, rows: Rows) -> Scores:
+        """Return of rows what the calibration learns from."""
+        assert self.labels is not None
+        return Scores(self.score(rows), self.many, self.labels.positive)
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the scores; nothing changes, in any number of threads."""
@@ -332,13 +368,15 @@ class Model(Held):
         """Return the model as JSON values and arrays without spare room."""
         meta, tensors = super().pack()
         tables = {"features": features_meta(self.features), "labels": labels_meta(self.labels)}
-        return {**meta, **tables, "many": self.many, "sparse": self.sparse}, {**tensors, **names_tensors(self.features)}
+        own = {**meta, **tables, "many": self.many, "sparse": self.sparse}
+        return packed(self.calibration, own, {**tensors, **names_tensors(self.features)})
 
     @classmethod
     def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Self:
         """Return the packed model of a learner; check every size before allocating anything."""
         features, labels = features_of(meta["features"], tensors.pop("features", None)), labels_of(meta["labels"])
         tally, many, sparse = tensors.pop("tally"), meta["many"], meta.get("sparse", False)
+        calibrated = unpacked(tensors)
         dims: Dims = dict(meta["dims"])
         for axis, before in learner.algorithm.formerly.items():
             if axis not in dims:
@@ -364,6 +402,8 @@ class Model(Held):
             expect(not hasattr(inside, "sound") or inside.sound(dims), what, "others")
         m.ready = features.size if learner.arrange is not None else dims["feature"]
         m.retune(given)  # sizes in the parameters, costs, drivers
+        m.calibration = m.uncalibrated()
+        restore(m.calibration, meta, calibrated, known)
         return m
 
     @classmethod

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..algorithm.rounds import UnitCost
+from ..calibration.calibration import Calibration
 from ..inputs import checking
 from ..inputs.labels import Labels
 from .drivers import Text
@@ -57,6 +58,10 @@ class Task(str):
     def margins(self, m: Any, f: np.ndarray) -> np.ndarray:
         """Return scores in the form of `decision_function`."""
         return f[:, 0]
+
+    def calibration(self, algorithm: Any, given: Mapping[str, Any], known: int) -> Calibration | None:
+        """Return what makes probabilities of scores, of so many known classes; None where nothing is asked for or possible."""
+        return None
 
     def costs(self, algorithm: Any, given: Mapping[str, Any], labels: Labels) -> Any:
         """Return how rivals are chosen and the margins asked for."""

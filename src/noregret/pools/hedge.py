@@ -19,7 +19,6 @@ from ..families.confidence_weighted import AROW, SCW1
 from ..inputs.checking import Rows
 from ..inputs.features import Features
 from ..inputs.labels import Labelled, Labels, some
-from ..learners.base import not_learned
 from ..tasks.classes import distinct
 from ..tasks.classification import COSTS, Classifier
 from ..transforms.pipeline import pipeline
@@ -57,7 +56,10 @@ class Hedge(Pooled, Classifier):
     nag+coin+pa1 (unless given, those of Auto); `rule`: "adahedge", "hedge", "fixed_share", "bayes"; `eta` > 0 of "hedge" and
     "fixed_share"; `alpha`, the share of "fixed_share" and "bayes". Rows are checked, and names placed or hashed, once for all.
 
-    Read back: `learners_`, `weights_`, `losses_`, `paid_`, `regret_`, `bound_`, `report()`, `predict_proba` ("bayes").
+    Read back: `learners_`, `weights_`, `losses_`, `paid_`, `regret_`, `bound_`, `report()`.
+
+    With `probabilities=True` every learner of the pool is calibrated, and their probabilities are mixed by fixed share with
+    weights of their own; the rule "bayes" has those of its mixture without it.
 
     Bounds: `regret_` = `paid_` - the least of `losses_` is at most `bound_`. `paid_` is the expected loss of drawing a learner by
     the weights ("bayes": the log loss of the mixture). The vote, which `predict` gives, has twice that bound and is better in
@@ -121,20 +123,8 @@ class Hedge(Pooled, Classifier):
         """The loss in which answers are measured besides their mistakes."""
         return "log" if self.__dict__.get("rule") == "bayes" else "hinge"
 
-    # ---- answering ---------------------------------------------------------------------------------------------------
-    def _predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each of the two classes, in the order of `classes_`."""
-        p = 1.0 / (1.0 + np.exp(-self.decision_function(X)))
-        return np.column_stack([1.0 - p, p])
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "predict_proba":  # only where votes are probabilities
-            if self.__dict__.get("rule") == "bayes":
-                return self._predict_proba
-            raise AttributeError("predict_proba: votes are not probabilities; use rule='bayes'")
-        if name == "model":  # a property that raises an AttributeError comes here
-            raise not_learned(self)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    def _with_probabilities(self, method: Any) -> Any:
+        return method if self.__dict__.get("rule") == "bayes" else super()._with_probabilities(method)
 
 
 class Auto(Hedge):
@@ -155,3 +145,4 @@ class Auto(Hedge):
     name = "auto"
     cite = "derooij2014"
     Params: ClassVar[Any] = NoParams
+    overrides: ClassVar[dict[str, Any]] = {"probabilities": True}

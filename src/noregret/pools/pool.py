@@ -6,6 +6,7 @@ It has the methods of a Model, so that whatever a learner can do, a pool can: an
 from __future__ import annotations
 
 import contextlib
+import copy
 import sys
 from itertools import pairwise
 from typing import Any, Self
@@ -14,11 +15,13 @@ import numpy as np
 
 from ..algorithm.params import same_value
 from ..algorithm.rounds import EXAMPLES, UPDATES
+from ..calibration.calibration import Calibration, stacked
 from ..files.json_values import Tensors, expect
 from ..files.saved_tables import check_tally, features_meta, features_of, labels_meta, labels_of, names_tensors
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features
 from ..inputs.labels import Labels
+from ..learners.calibrated import packed, restore, unpacked
 from ..learners.learner import Learner
 from ..learners.learner_file import restored
 from ..learners.model import Model
@@ -35,6 +38,7 @@ class Pool:
     ready = sys.maxsize  # members make room for features themselves
     dtype = np.dtype(np.float64)
     advice = 0  # experts that are no learners, weighed with the members
+    calibration: Calibration | None = None  # what makes probabilities of the members' scores
 
     def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:
         self.given = learner.get_params()
@@ -73,6 +77,7 @@ class Pool:
         """Let the members start over with the current features, labels and counts; their losses so far stay."""
         for member in self.members:
             member.m.forget()
+        self.calibration = self.uncalibrated()
 
     def restart(self) -> None:
         """Restart the step sizes."""
@@ -85,7 +90,13 @@ class Pool:
         if not all(same_value(given.get(k), self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another pool: call reset() first, or make a new learner")
         _, self.weighing.eta, self.weighing.alpha = self.learner.rule_of(given)
-        self.given = given
+        asked, self.given = self.given.get("probabilities"), given
+        if given.get("probabilities") != asked:
+            self.calibration = self.uncalibrated()
+
+    def uncalibrated(self) -> Calibration | None:
+        """Return what makes probabilities of the members' scores, before it has learned anything."""
+        return None
 
     # ---- running -----------------------------------------------------------------------------------------------------
     def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
@@ -94,8 +105,29 @@ class Pool:
             return self.play(rows, y, c)
         live = c > 0.0  # rows of weight 0 are no examples, for maps that count them either
         edges = [0, *(np.flatnonzero(np.diff(live)) + 1).tolist(), rows.n]
-        runs = ((rows.cut(a, b), slice(a, b), live[a]) for a, b in pairwise(edges) if a < b)
-        return np.concatenate([self.play(part, y[at], c[at]) if lives else self.score(part) for part, at, lives in runs])
+        found, said = [], []
+        for a, b in pairwise(edges):
+            if a < b:
+                part, lives = rows.cut(a, b), live[a]
+                found.append(self.play(part, y[a:b], c[a:b]) if lives else self.score(part))
+                said += [] if self.calibration is None else [self.said(part, lives)]
+        if self.calibration is not None and not any(p is None for p in said):
+            self.calibration.said = stacked(said)  # type: ignore[arg-type]
+        return np.concatenate(found)
+
+    def said(self, rows: Rows, lives: bool) -> np.ndarray | None:
+        """Return the probabilities of rows that were played, or that have weight 0."""
+        assert self.calibration is not None
+        return self.calibration.taken() if lives else self.calibration.forecast(self.evidence(rows), self.known)
+
+    @property
+    def known(self) -> int:
+        """The number of labels."""
+        return 0 if self.labels is None else len(self.labels)
+
+    def evidence(self, rows: Rows) -> Any:
+        """Return of rows what the calibration learns from."""
+        raise NotImplementedError
 
     def play(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Do so with rows that not all have weight 0."""
@@ -143,7 +175,7 @@ class Pool:
         tensors = {"tally": self.tally, **names_tensors(self.features), **self.members.tensors()}
         tensors |= {f"state.{at}": a for at, a in self.kept().items()}
         tensors |= {f"{k}/{name}": a for k, (_, theirs) in enumerate(inner) for name, a in theirs.items()}
-        return {**meta, "fronts": self.members.meta(), "within": [own for own, _ in inner]}, tensors
+        return packed(self.calibration, {**meta, "fronts": self.members.meta(), "within": [own for own, _ in inner]}, tensors)
 
     @classmethod
     def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Self:
@@ -162,6 +194,7 @@ class Pool:
         check_tally(tally, m.tally, labels, m.many)
         m.tally[:] = tally
         m.members.restore(meta.get("fronts", []), tensors)
+        restore(m.calibration, meta, unpacked(tensors), m.known)
         parts = []
         for k, own in enumerate(meta["within"]):
             theirs = {name.removeprefix(f"{k}/"): tensors.pop(name) for name in list(tensors) if name.startswith(f"{k}/")}
@@ -207,6 +240,7 @@ class Pool:
     def __setstate__(self, d: dict[str, Any]) -> None:
         self.__dict__.update(d)
         self.tally = np.array(self.tally)  # a memory map is read-only
+        self.calibration = copy.deepcopy(self.calibration)
         self.weighing.writable()
 
     def weights(self) -> np.ndarray:

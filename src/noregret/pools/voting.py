@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..algorithm.rounds import EXAMPLES, MISTAKES, SEEN, TIE
+from ..calibration.calibration import Calibration, Linked, Scores
+from ..calibration.mixture import Mixture
 from ..engine.compiling import compiled
 from ..families.adaptive import NAG
 from ..inputs.checking import Rows
@@ -30,6 +32,13 @@ class VotingPool(Pool):
         """Make the calibrators of probabilities."""
         self.calibrators = [calibrator() for _ in self.members] if self.weighing.rule == "bayes" else []
         self.relabel()
+        self.calibration = self.uncalibrated()
+
+    def uncalibrated(self) -> Calibration | None:
+        """Return what makes probabilities of the members' scores; by the rule "bayes" the answer is log odds already."""
+        if self.given.get("probabilities"):
+            return Mixture(len(self.members), self.known)
+        return Linked("log_odds") if self.weighing.rule == "bayes" else None
 
     @property
     def dims(self) -> dict[str, int]:
@@ -93,6 +102,10 @@ class VotingPool(Pool):
         self._see(codes[live])
         out = np.zeros((rows.n, self.dims["class"]))
         out[live] = self._mixed(W, losses, codes[live]) if self.calibrators else self._voted(W, predicted)
+        if isinstance(self.calibration, Mixture):
+            self.calibration.learn([Scores(piece.f, piece.many, piece.positive) for piece in learned], codes, c)
+        elif self.calibration is not None:
+            self.calibration.learn(Scores(out, self.many, positive), codes, c)
         self.tally[MISTAKES] += int((answered(Progress(out[live], codes[live], *mine))[0] != codes[live]).sum())
         if not isinstance(live, slice):
             rest = np.flatnonzero(c == 0.0)
@@ -129,6 +142,13 @@ class VotingPool(Pool):
             return odds
         predicted = np.column_stack([member.learner.task.codes(member.m, s) for member, s in zip(self.members, f, strict=True)])
         return self._voted(np.broadcast_to(w, predicted.shape), predicted)
+
+    def evidence(self, rows: Rows) -> Any:
+        """Return of rows what the calibration learns from."""
+        if not isinstance(self.calibration, Mixture):
+            return Scores(self.score(rows), self.many, self.labels.positive)
+        f = self.members.score(self.numbered(rows))
+        return [Scores(s, member.m.many, self.labels.positive) for s, member in zip(f, self.members, strict=True)]
 
     def _voted(self, W: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         """Return the weight behind each class; with two, that behind the positive one less that behind the other."""

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..algorithm.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
+from ..calibration.calibration import Calibration, Linked
+from ..calibration.calibrator import Calibrator
 from ..inputs import checking
 from ..inputs.labels import Coded, Labelled, Labels, plain, refuse_fraction, refuse_mixed
 from ..learners.drivers import Text
@@ -72,6 +74,12 @@ class Classification(Task):
             f = f[:, labels.order]
             return f[:, 1] - f[:, 0] if len(labels) == 2 else f
         return f[:, 0] * sign(labels)
+
+    def calibration(self, algorithm: Any, given: Mapping[str, Any], known: int) -> Calibration | None:
+        """Return what makes probabilities of scores, of so many known classes; None where they are not asked for."""
+        if algorithm.link:
+            return Linked(algorithm.link)
+        return Calibrator(known) if given.get("probabilities") else None
 
     def costs(self, algorithm: Any, given: Mapping[str, Any], labels: Labels) -> Any:
         """Return how rivals are chosen: by cost and mode, with the margin each confusion asks for (C.4)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,13 +32,15 @@ class Classifier(Compactable):
         "average": False,
         "classes": None,
         "class_weight": None,
+        "probabilities": False,
         **COSTS,
         **Learner.options,
     }
 
     @classmethod
     def _unfit(cls) -> set[str]:
-        return super()._unfit() | (set() if cls.takes_cost else {*COSTS})
+        able = not (cls.link or cls.by_domain)
+        return super()._unfit() | (set() if cls.takes_cost else {*COSTS}) | (set() if able else {"probabilities"})
 
     # ---- learning ----------------------------------------------------------------------------------------------------
     def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> np.ndarray:
@@ -165,7 +168,8 @@ class Classifier(Compactable):
     def _learned(self, m: Model, rows: Rows, y: np.ndarray, target: np.ndarray, c: np.ndarray | None, labels: Labels) -> Progress:
         """Learn, and note what was known before."""
         known = (m.many, int(m.tally[SEEN]), int(m.tally[TIE]), labels.positive)
-        return Progress(m.learn(rows, target, c if c is None else c[: rows.n]), y, *known)
+        f = m.learn(rows, target, c if c is None else c[: rows.n])
+        return Progress(f, y, *known, None if m.calibration is None else m.calibration.taken())
 
     def _weigh(self, y: Labelled, c: np.ndarray | None, balance: bool) -> np.ndarray | None:
         """Return sample weights times class weights."""
@@ -228,6 +232,76 @@ class Classifier(Compactable):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return a score per class in the order of `classes_`; with two classes one score, above 0 for the second."""
         return self.task.margins(self.model, self._scores(X))
+
+    # ---- probabilities -----------------------------------------------------------------------------------------------
+    @property
+    def predict_proba(self) -> Callable[[Any], np.ndarray]:
+        """`predict_proba(X)`: the probability of each class for each row, in the order of `classes_`.
+
+        It needs `probabilities=True`. `predict` goes by scores: its answer need not be the most probable class.
+        """
+        return self._with_probabilities(self._predict_proba)
+
+    @property
+    def predict_proba_one(self) -> Callable[[Any], dict[Any, float]]:
+        """`predict_proba_one(x)`: the probability of each label for one example; nothing before any label is known."""
+        return self._with_probabilities(self._predict_proba_one)
+
+    @property
+    def calibrate(self) -> Callable[..., Self]:
+        """`calibrate(X, y, sample_weight=None)`: learn from rows how probable labels are, given the scores; scores do not change.
+
+        For rows that were not learned, after `fit` with several epochs: it learns probabilities in the first of them alone.
+        """
+        return self._with_probabilities(self._calibrate)
+
+    def _with_probabilities(self, method: Any) -> Any:
+        """Return a method, if there are probabilities; scikit-learn asks by `hasattr`."""
+        if self.link or self.__dict__.get("probabilities"):
+            return method
+        if "probabilities" in self.defaults:
+            raise AttributeError(f"{type(self).__name__} learns probabilities where it is asked to: give it probabilities=True")
+        raise AttributeError(f"{type(self).__name__} has no probabilities")
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        m, rows = self.model, self._placed(X)
+        return np.concatenate([self._chances(m, rows.cut(a, b)) for a, b in self.in_room(m, None, rows.n)])
+
+    def _chances(self, m: Model, rows: Rows) -> np.ndarray:
+        """Return the probabilities of rows in their places, in the order of `classes_`."""
+        assert m.labels is not None
+        assert m.calibration is not None
+        return m.calibration.forecast(m.evidence(rows), m.known)[:, m.labels.order]
+
+    def chances_of(self, rows: Rows) -> np.ndarray:
+        """Return the probabilities of checked rows, in the order of `classes_`."""
+        m = self.model
+        m.features.check(rows, type(self).__name__)
+        return self._chances(m, self.place(m, rows, grow=False))
+
+    def _predict_proba_one(self, x: Any) -> dict[Any, float]:
+        m = self.held or self.new_model(self._one(x))
+        assert m.labels is not None
+        p = self._chances(m, sparse_row(*m.features.row(x, False)))[0]
+        return dict(zip(m.labels.sorted, p.tolist(), strict=True))
+
+    def _calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        rows = self._placed(X)
+        return self.calibrate_rows(rows, y, checking.sample_weights(sample_weight, rows.n))
+
+    def calibrate_rows(self, rows: Rows, y: Any, c: np.ndarray | None) -> Self:
+        """Learn probabilities from rows in their places."""
+        m = self.model
+        assert m.labels is not None
+        assert m.calibration is not None
+        y = self.task.targets(y, rows.n)
+        if new := m.labels.missing(distinct(y)[0]):
+            raise ValueError(f"y contains the label {new[0]!r}, which the learner has not met; known are {m.labels.sorted}")
+        codes = self._codes(m, y)
+        for a, b in self.in_room(m, None, rows.n):
+            m.calibration.learn(m.evidence(rows.cut(a, b)), codes[a:b], None if c is None else c[a:b])
+        m.calibration.taken()
+        return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy."""

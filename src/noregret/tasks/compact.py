@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..algorithm.rounds import SEEN, TIE
+from ..calibration.calibration import Scores
+from ..calibration.calibrator import Calibrator
 from ..files.json_values import Tensors, expect
 from ..files.model_file import Saved
 from ..files.saved_tables import features_meta, features_of, labels_meta, labels_of, names_tensors
@@ -14,6 +18,7 @@ from ..inputs import checking
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Columns, Features, Hashed, Names, is_dicts, stacked
 from ..inputs.labels import label_array
+from ..learners.calibrated import packed, restore, unpacked
 from ..learners.learner import Learner, refuse_names
 from ..learners.task import TASKS, Task
 
@@ -65,6 +70,7 @@ class Compact(Saved):
         self.W, self.b = W[at], bias
         self.labels, self.many = m.labels, m.many
         self.tally = m.tally.copy()
+        self.calibration = copy.deepcopy(m.calibration)
 
     # ---- answering ---------------------------------------------------------------------------------------------------
     def _scores(self, X: Any) -> np.ndarray:
@@ -104,6 +110,19 @@ class Compact(Saved):
         if self.labels is None:
             raise AttributeError("decision_function: this is a regression; use predict")
         return self.task.margins(self, self._scores(X))
+
+    @property
+    def predict_proba(self) -> Callable[[Any], np.ndarray]:
+        """`predict_proba(X)`: the probability of each class, in the order of `classes_`, as those of the learner are."""
+        if self.calibration is None:
+            raise AttributeError("predict_proba: the learner was not created with probabilities=True")
+        return self._predict_proba
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        assert self.calibration is not None
+        assert self.labels is not None
+        scores = Scores(self._scores(X), self.many, self.labels.positive)
+        return self.calibration.forecast(scores, len(self.labels))[:, self.labels.order]
 
     def partial_fit(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse: this is a predictor."""
@@ -146,13 +165,15 @@ class Compact(Saved):
         """Return everything as JSON values and arrays."""
         own = {"learner": self.learner, "task": self.task, "many": self.many, "labels": labels_meta(self.labels)}
         tensors = {"at": self.at, "W": self.W, "b": self.b, "tally": self.tally, **names_tensors(self.features)}
-        return {"compact": {**own, "features": features_meta(self.features)}}, tensors
+        meta, tensors = packed(self.calibration, {**own, "features": features_meta(self.features)}, tensors)
+        return {"compact": meta}, tensors
 
     @classmethod
     def restored(cls, meta: dict[str, Any], tensors: dict[str, np.ndarray]) -> Compact:
         """Return the predictor of a file, every number of it checked."""
         own, names = meta["compact"], tensors.pop("features", None)
         self = cls.__new__(cls)
+        calibrated = unpacked(tensors)
         expect(own["task"] in TASKS, "a task this version knows", own["task"])
         self.learner, self.task, self.many = own["learner"], TASKS[own["task"]], own["many"]
         self.features, self.labels = features_of(own["features"], names), labels_of(own["labels"])
@@ -167,6 +188,9 @@ class Compact(Saved):
         expect(self.at.dtype == np.int64 and bool(inside), f"different places in order, below {self.features.size}", self.at)
         expect(self.tally.dtype == np.int64 and self.tally.shape == (5,) and abs(self.tally[TIE]) <= 1, "a tally", self.tally)
         expect(bool(0 <= self.tally[SEEN] <= (columns if self.many else 3)), "a tally", self.tally)
+        known = 0 if self.labels is None else len(self.labels)
+        self.calibration = Calibrator(known) if own.get("calibrated") is True and known else None
+        restore(self.calibration, own, calibrated, known)
         return self
 
 

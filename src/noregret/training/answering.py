@@ -19,22 +19,26 @@ class Answers(NamedTuple):
     y: np.ndarray  # labels or numbers
     scores: np.ndarray  # one column, or one per class in the order of `classes_`
     truth: Any  # what the source says, or None
+    proba: np.ndarray | None = None  # one column per class in the order of `classes_`, if asked for
 
 
-def answer(source: Any, model: Trainable, *, reject: float | None = None, **options: Any) -> Iterator[Answers]:
-    """Answer the rows of a stream in order, without learning.
+def answer(source: Any, model: Trainable, *, reject: float | None = None, proba: bool = False, **options: Any) -> Iterator[Answers]:
+    """Answer the rows of a stream in order, without learning; with `proba`, also the probability of each class.
 
     With `reject`, a second-order learner answers None where it is less sure than that (see `predict` of AROW).
     """
     opened = stream(source, **options_for(model, options))
     front = model.front if isinstance(model, Pipeline) else None
-    learner = model.learner if isinstance(model, Pipeline) else model
+    learner: Any = model.learner if isinstance(model, Pipeline) else model
     m = learner.model
     same_rows(opened, model)
     if reject is not None and not hasattr(learner, "sure"):
         raise ValueError(f"reject needs a learner that knows how sure it is, such as arow; this is a {learner.name}")
+    if proba and not hasattr(learner, "predict_proba"):
+        raise ValueError(f"this {learner.name} has learned no probabilities: train it with probabilities=True")
     chunks = opened.chunks(front=front, learn=False)
     for batch in (chunk.cut(a, b) for chunk in chunks for a, b in learner.in_room(m, None, chunk.data.n)):
         f = learner.score_rows(batch.data)
         predicted = learner.task.answers(m, f) if reject is None else learner.sure(batch.data, reject)
-        yield Answers(batch.ids, predicted, learner.task.margins(m, f), batch.y)
+        chances = learner.chances_of(batch.data) if proba else None
+        yield Answers(batch.ids, predicted, learner.task.margins(m, f), batch.y, chances)

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
+from ..calibration.calibration import pausing
 from ..files import drafts
 from ..files.model_file import load
 from ..inputs.batch import Batch
@@ -197,7 +198,8 @@ class Job:
         learner = self.learner
         bias = has_bias(learner)
         features = None if learner.started else self.opened.features(batch.data, bias)
-        learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features, keep=False)
+        with pausing(learner.held and learner.held.calibration, self.at["epoch"] > 0):
+            learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features, keep=False)
 
     def _end_pass(self, cut: bool) -> None:
         """Note that the source was read to its end: that of the last file was where it ended when the pass began, or later.

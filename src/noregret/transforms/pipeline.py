@@ -10,6 +10,7 @@ import numpy as np
 
 from ..algorithm.params import same_value
 from ..algorithm.state import settle, tmap
+from ..calibration.calibration import pausing
 from ..files.json_values import Tensors, encode_own
 from ..files.model_file import Saved
 from ..inputs import checking
@@ -236,7 +237,8 @@ class Pipeline(Saved):
                 if epoch == 1:
                     rows = self.front.scaled(self._data(X), False)
                 order = rng.permutation(rows.n) if learner.shuffle else None
-                self._learn(*(rows, y, c) if order is None else shuffled(rows, y, c, order), learn=epoch == 0)
+                with pausing(learner.model.calibration if epoch else None, epoch > 0):
+                    self._learn(*(rows, y, c) if order is None else shuffled(rows, y, c, order), learn=epoch == 0)
         except BaseException:
             learner.model, self._front = kept
             raise
@@ -270,14 +272,18 @@ class Pipeline(Saved):
         return learner.task.answer(m, m.score(learner.place(m, rows, grow=False))[0])
 
     # ---- answering -------------------------------------------------------------------------------------------------------
-    def _scores(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield the scores of rows, in runs that take bounded memory; nothing changes."""
+    def _runs(self, X: Any) -> Iterator[Rows]:
+        """Yield mapped rows, in runs whose scores take bounded memory; nothing changes."""
         learner = self.learner
         if not learner.started:
             raise not_learned(learner)
         for _, _, rows in self.front.in_pieces(self._data(X), False):
             for a, b in learner.in_room(learner.model, None, rows.n):
-                yield learner.score_rows(rows.cut(a, b))
+                yield rows.cut(a, b)
+
+    def _scores(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the scores of rows, in runs that take bounded memory; nothing changes."""
+        return map(self.learner.score_rows, self._runs(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for each row."""
@@ -288,6 +294,32 @@ class Pipeline(Saved):
         f = np.concatenate(list(self._scores(X)))
         found: np.ndarray = self.learner.task.margins(self.learner.model, f)
         return found
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class for each row, in the order of `classes_`."""
+        learner: Any = self.learner
+        return np.concatenate([learner.chances_of(rows) for rows in self._runs(X)])
+
+    def _predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """Return the probability of each label for one example."""
+        if not self.learner.started:
+            return {}
+        return dict(zip(self.classes_.tolist(), self._predict_proba([x])[0].tolist(), strict=True))
+
+    def _calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows how probable labels are, given the scores; neither front nor scores change."""
+        learner: Any = self.learner
+        if y is None:
+            y = self._target(X)
+        runs = list(self._runs(X))
+        n = sum(rows.n for rows in runs)
+        y, c, a = learner.task.targets(y, n), checking.sample_weights(sample_weight, n), 0
+        for rows in runs:
+            b = a + rows.n
+            part = y.take(slice(a, b)) if isinstance(y, Coded) else y[a:b]
+            learner.calibrate_rows(learner.place(learner.model, rows, grow=False), part, None if c is None else c[a:b])
+            a = b
+        return self
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy, or R^2 for a regression; y not given is the target column of the table."""
@@ -391,8 +423,9 @@ class Pipeline(Saved):
         return self.front.table.collisions
 
     def __getattr__(self, name: str) -> Any:
-        if name == "decision_function" and hasattr(self.learner, name):
-            return self._decision_function
+        if name in ("decision_function", "predict_proba", "predict_proba_one", "calibrate"):
+            getattr(self.learner, name)  # its own error, where it has none
+            return getattr(self, f"_{name}")
         if not name.startswith("_") and (name.endswith("_") or name in ("state", "task", "merges", "bound", "name")):
             return getattr(self.learner, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

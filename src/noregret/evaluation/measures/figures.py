@@ -13,6 +13,7 @@ import numpy as np
 
 from ...inputs.labels import ordered
 from .auc import Ranking
+from .reliability import Reliability
 
 if TYPE_CHECKING:
     from ...learners.learner import Progress
@@ -219,6 +220,7 @@ class ClassFigures:
         self.table: np.ndarray | None = np.zeros((0, 1))  # rows: truth; columns: answers
         self.pair = Ranking()  # while there is one score a row: of the positive class, halved
         self.rankings: list[Ranking] | None = []  # by class
+        self.reliability = Reliability()
 
     def add(
         self, y: np.ndarray, predicted: np.ndarray, f: np.ndarray, c: np.ndarray | None = None, seen: np.ndarray | None = None
@@ -250,6 +252,8 @@ class ClassFigures:
 
         predicted, seen = answered(piece)
         self.positive = piece.positive
+        if piece.p is not None:
+            self.reliability.add(piece.y, piece.p, seen, c, piece.positive)
         return self.add(piece.y, predicted, piece.f, c, seen)
 
     def _count(self, y: np.ndarray, predicted: np.ndarray, c: np.ndarray | None) -> None:
@@ -322,6 +326,7 @@ class ClassFigures:
         else:
             self.table[:K, : K + 1] += later.table
         self._merge_rankings(later)
+        self.reliability += later.reliability
         return self
 
     def _merge_rankings(self, later: ClassFigures) -> None:
@@ -378,7 +383,7 @@ class ClassFigures:
             "kappa": ratio(N * agreed - chance, N * N - chance),
             "mcc": ((N * agreed - chance) / np.sqrt(spread) if spread > 0.0 else 0.0) if N else None,
             "auc": self.auc(),
-            "log_loss": ratio(self.sums["log"], N),
+            **(self.reliability.metrics() if self.reliability.measured else {}),
         }
 
     def confusion(self, labels: Sequence[Any] | None = None) -> dict[str, Any] | None:
@@ -423,7 +428,15 @@ class ClassFigures:
             "losses": {name: ratio(v, self.weight) for name, v in self.sums.items()},
             "metrics": {k: None if v is None else float(v) for k, v in self.metrics(labels).items()},
             "confusion": self.confusion(labels),
+            **self._diagram(labels),
         }
+
+    def _diagram(self, labels: Sequence[Any] | None) -> dict[str, Any]:
+        """Return the reliability diagram, where there were probabilities."""
+        if not self.reliability.measured:
+            return {}
+        names = list(range(len(self.truth))) if labels is None else labels
+        return {"reliability": self.reliability.diagram(names, self.positive)}
 
 
 def total(values: np.ndarray, c: np.ndarray | None) -> float:

@@ -90,5 +90,5 @@ class NoveltyFigures:
         if not self.labelled:
             return found
         rest = self.answers.to_dict([0 if 0 in self.values else -1, 1])
-        metrics = {k: v for k, v in rest["metrics"].items() if k not in ("log_loss", "f1_macro")}
+        metrics = {k: v for k, v in rest["metrics"].items() if k != "f1_macro"}
         return {**rest, **found, "metrics": metrics | said}

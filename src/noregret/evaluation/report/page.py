@@ -44,6 +44,7 @@ def page(report: Report) -> str:
         tasks(rows),
         features(rows, chosen),
         curves(report, rows),
+        reliability(rows, chosen),
         confusion(rows),
         *report.form.sections(report, rows),
         settings(rows),
@@ -93,6 +94,7 @@ def payload(report: Report, rows: Sequence[Learner]) -> dict[str, Any]:
             "curve": row["curve"],
             "drifts": row["drifts"],
             "confusion": confusion_view(row["confusion"]),
+            "reliability": reliability_view(row.get("reliability")),
             "regret": row["regret"] and {k: row["regret"].get(k) for k in ("loss", "bound", "bound_measures", "curve")},
         }
         for row in rows
@@ -355,6 +357,37 @@ def sweep(rows: Sequence[Learner]) -> str:
         chart("sweep-chart"),
         chart("frontier-chart", "Error and size", note) if view["frontier"] else "",
     )
+
+
+def reliability_view(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the points of a reliability diagram."""
+    return found and {"x": [b["probability"] for b in found["bins"]], "y": [b["share"] for b in found["bins"]]}
+
+
+def reliability(rows: Sequence[Learner], chosen: Learner) -> str:
+    """Return the place of the reliability diagram, and the numbers behind it, those of other learners behind folds."""
+    having = [row for row in rows if row.get("reliability")]
+    if not having:
+        return ""
+    of = having[0]["reliability"]["of"]
+    whose = "of the most probable class" if of is None else f"of {of}"
+    note = (
+        f"Rows by the probability {whose}, in fifteen bins, and the share of them in which it came: on the diagonal, what was said "
+        "is what came. The limits are those of chance (95 %)."
+    )
+    head = "".join(f"<th>{name}</th>" for name in ("probability %", "came %", "limits %", "rows"))
+    tables = []
+    for row in having:
+        cells = "".join(
+            f"<tr><td>{percent(b['probability'])}</td><td>{percent(b['share'])}</td><td>{percent(b['low'])} to {percent(b['high'])}"
+            f"</td><td>{amount(b['examples'])}</td></tr>"
+            for b in row["reliability"]["bins"]
+        )
+        table = f'<table class="figures narrow"><thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table>'
+        error = f"{escape(row['label'])}: calibration error {amount(row['metrics']['ece'])}"
+        tables.append(f"<details{' open' if row is chosen else ''}><summary>{error}</summary>{table}</details>")
+    said = f'<p class="quiet small">{escape(note)}</p>'
+    return section("reliability", "Reliability: what came of the probabilities", said, chart("reliability-chart"), *tables)
 
 
 def confusion_view(found: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -46,6 +46,8 @@ def kinds(rows: Sequence[Learner]) -> dict[str, Callable[..., None]]:
         found["regret"] = regret
     if len(having) > 1:
         found["regrets"] = regrets
+    if any(row.get("reliability") for row in rows):
+        found["reliability"] = reliability
     if summary.swept(rows) and summary.sweep_measures(rows):
         found["sweep"] = sweep
     if summary.frontier(rows):
@@ -150,6 +152,26 @@ def regrets(figure: Any, report: Report, rows: Sequence[Learner], _: Learner) ->
     logarithmic(axes, [v for values in drawn for v in values])
     keep_runaways_out(axes, drawn)
     axes.set_title("Regret an example", loc="left")
+    legend(figure, axes)
+
+
+def reliability(figure: Any, report: Report, rows: Sequence[Learner], _: Learner) -> None:
+    """Draw the share of rows in which a class came against the probability that was said, with the limits of chance."""
+    having = [(i, row) for i, row in enumerate(rows) if row.get("reliability")]
+    of = having[0][1]["reliability"]["of"]
+    whose = "of the most probable class" if of is None else f"of {plain_text(str(of))}"
+    figure.set_size_inches(6.4, 5.4)
+    axes = new_axes(figure.subplots(), f"probability {whose}", "share of rows in which it came", percent=True)
+    axes.plot([0, 1], [0, 1], color=LIGHT_PAPER["soft"], linewidth=1, linestyle=":", label="as said")
+    for i, row in having:
+        bins = row["reliability"]["bins"]
+        x, y = [b["probability"] for b in bins], [b["share"] for b in bins]
+        line(axes, x, y, i, row["label"], bold=row["label"] == report.winner, marker="o")
+        if len(having) == 1:
+            axes.fill_between(
+                x, [b["low"] for b in bins], [b["high"] for b in bins], color=lines(i + 1)[i], alpha=0.18, linewidth=0
+            )
+    axes.set_title(f"Reliability on {plain_text(report.data.get('name') or 'the stream')}", loc="left")
     legend(figure, axes)
 
 

@@ -37,6 +37,13 @@ COMMON = (*FIGURES, *REST, "loss", "regret", "bound", "label")  # that learners 
 LARGE = 0.1  # share of what a learner lost that is a large regret
 RUNAWAY = 30.0  # a curve that ends this many times above the middle one does not set the scale
 SHOWN_MISTAKES = 8  # classes of the largest confusion matrix that is printed
+WORDS = {
+    "zero_one": "expected 0/1",
+    "log_loss": "log loss of probabilities",
+    "brier": "Brier score",
+    "ece": "calibration error",
+    "unforecast": "rows without forecast",
+}
 BLANK: Learner = {
     "mistakes": None,
     "error": None,
@@ -215,7 +222,7 @@ def shown_bound(learner: Learner) -> str:
 
 def words(name: str) -> str:
     """Return a name as words."""
-    return {"zero_one": "expected 0/1"}.get(name, name.replace("_", " "))
+    return WORDS.get(name, name.replace("_", " "))
 
 
 def source(data: dict[str, Any]) -> str:
@@ -486,7 +493,7 @@ def one(learner: Learner, trivial: Sequence[Learner], width: int) -> str:
     found += [(c.head, c.shown(learner)) for c in columns([learner]) if c.name not in told_below]
     found += [(f"{words(name)} loss", amount(value)) for name, value in learner["losses"].items()]
     metrics = learner["metrics"].items()
-    found += [(words(name), amount(value)) for name, value in metrics if not (name == "log_loss" and "log" in learner["losses"])]
+    found += [(words(name), amount(value)) for name, value in metrics]
     if learner["bytes"] is not None:
         found.append(("model size", size(learner["bytes"])))
     widest = max(len(name) for name, _ in found)

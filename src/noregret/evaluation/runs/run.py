@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from time import thread_time
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...algorithm.rounds import SEEN, TIE
+from ...calibration.calibration import stacked, widened
 from ...inputs.batch import Batch
 from ...inputs.features import Features
 from ...inputs.labels import Coded, Labels
@@ -49,6 +51,7 @@ class Settings:
     ask_b: float = 1.0
     ask_kappa: float = 0.5
     features: int = 0  # how many of those in use are told by name; 0: none is looked at
+    probabilities: bool = False  # whether those of classes are measured, also where a learner does not learn them itself
 
     def __post_init__(self) -> None:
         whole("window", self.window, 1)
@@ -266,7 +269,8 @@ class Run:
         pieces, weights, tasks = zip(*self.answered, strict=True)
         first = self.examples - len(pieces)
         y = None if pieces[0].y is None else np.concatenate([piece.y for piece in pieces])
-        together = pieces[0]._replace(f=np.concatenate([piece.f for piece in pieces]), y=y)
+        p = None if pieces[0].p is None else stacked([piece.p for piece in pieces])
+        together = pieces[0]._replace(f=np.concatenate([piece.f for piece in pieces]), y=y, p=p)
         c = None if weights[0] is None else np.concatenate(weights)
         wrong = self._note([together], c)
         self._count(None if tasks[0] is None else np.concatenate(tasks), wrong, c)
@@ -279,6 +283,7 @@ class Run:
         learner, given = self.learner, row.y
         m = self._model(row, stream)
         f = learner.scores_by(m, row.data)
+        p = learner.chances_by(m, row.data)
         if m.labels is None:
             return Progress(f, given)  # type: ignore[arg-type]
         if self.labels is None:
@@ -288,11 +293,11 @@ class Run:
         self.labels.extend(self.labels.missing([label]))
         y, seen = np.array([self.labels.index[label]]), int(m.tally[SEEN])
         if len(self.labels) < 3 and not m.many:
-            return Progress(f, y, False, seen, int(m.tally[TIE]), self.labels.positive)
+            return Progress(f, y, False, seen, int(m.tally[TIE]), self.labels.positive, p)
         wide = np.zeros((1, len(self.labels)))  # labels arrive in the order of the rows, so the codes of the model are the first
         known = f if m.many else halves(f, self.labels.positive)
         wide[:, : known.shape[1]] = known[:, : wide.shape[1]]
-        return Progress(wide, y, True, seen if m.many else (seen + 1) // 2)
+        return Progress(wide, y, True, seen if m.many else (seen + 1) // 2, p=None if p is None else widened(p, len(self.labels)))
 
     def finish(self, stream: Stream) -> None:
         """Learn what was still to come."""
@@ -365,7 +370,7 @@ class Run:
 def alike(a: Progress, b: Progress) -> bool:
     """Return whether two rows can be noted as one piece: their answers ask the same, and no class is news to the learner."""
     settled = a.seen >= a.f.shape[1] if a.many else a.seen & 3 == 3
-    return settled and a[2:] == b[2:] and a.f.shape == b.f.shape
+    return settled and a[2:6] == b[2:6] and a.f.shape == b.f.shape
 
 
 def judged(done: list[Progress], y: Any) -> list[Progress]:
@@ -373,6 +378,22 @@ def judged(done: list[Progress], y: Any) -> list[Progress]:
     edges = np.cumsum([0, *(len(piece.f) for piece in done)]).tolist()
     labels = [None if y is None else y[a:b] for a, b in pairwise(edges)]
     return [piece._replace(y=part) for piece, part in zip(done, labels, strict=True)]  # type: ignore[arg-type]
+
+
+@contextmanager
+def probable(runs: Sequence[Run], wanted: bool) -> Iterator[None]:
+    """Let the learners of runs learn probabilities inside this block, if that is wanted; afterwards each is as it was."""
+    lent = [run for run in runs if wanted and not (run.learner.link or getattr(run.learner, "probabilities", False))]
+    for run in lent:
+        if "probabilities" not in run.learner.defaults:
+            raise ValueError(f"probabilities=True is for classifiers: {run.label} has none")
+    try:
+        for run in lent:
+            run.learner.set_params(probabilities=True)
+        yield
+    finally:
+        for run in lent:
+            run.learner.set_params(probabilities=False)
 
 
 def draw_alike(runs: Sequence[Run]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...algorithm.rounds import SEEN
+from ...calibration.calibration import widened
 from ...inputs.batch import Batch
 from ...inputs.checking import Rows
 from ...inputs.features import Features
@@ -134,7 +135,7 @@ def mean(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
             return [middle(column) for column in zip(*values, strict=True)]
         return first
 
-    apart = ("model", "label", "params", "confusion", "drifts", "regret", "examples")
+    apart = ("model", "label", "params", "confusion", "reliability", "drifts", "regret", "examples")
     return {k: found[0][k] if k in apart else middle([r[k] for r in found]) for k in found[0]}
 
 
@@ -199,12 +200,18 @@ class Answered:
         if m.many and len(table) > known:
             f = np.hstack([f, np.zeros((len(f), len(table) - known))])
         self.figures.positive = m.labels.positive
-        self.figures.add(codes, predicted, f, batch.c, np.full(len(codes), int(m.tally[SEEN]) if m.many else 2))
+        seen = np.full(len(codes), int(m.tally[SEEN]) if m.many else 2)
+        p = learner.chances_by(m, batch.data)
+        if p is not None:
+            self.figures.reliability.add(codes, widened(p, len(table)), np.minimum(seen, known), batch.c, m.labels.positive)
+        self.figures.add(codes, predicted, f, batch.c, seen)
 
     def result(self) -> dict[str, Any]:
         """Return the figures."""
         found = self.figures.to_dict(self.table.values or None)
-        return {k: found[k] for k in ("examples", "mistakes", "error", "losses", "metrics", "confusion") if k in found}
+        return {
+            k: found[k] for k in ("examples", "mistakes", "error", "losses", "metrics", "confusion", "reliability") if k in found
+        }
 
 
 def scored(

@@ -31,12 +31,12 @@ from ..report.summary import known_figure
 from . import splits
 from .cautions import warnings
 from .passes import Pass, Watch, between_points, run_pass
-from .run import Run, Settings, draw_alike, whole
+from .run import Run, Settings, draw_alike, probable, whole
 from .sharing import check_scales, own_front, shared_steps
 
 OWN = "it is against the best linear model of the features that all share"  # why maps of rows have none
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
-WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features")
+WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features", "probabilities")
 STUDIED = (
     "holdout", "regret", "regret_radius", "regret_norm", "regret_tolerance", "permutations", "seed", "limit", "sort", "folds",
     "validation", "watch", "regret_watch", "regret_rows", "stop",
@@ -88,8 +88,9 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     SelectiveSampler, with its `ask_b` and `ask_kappa`), `features` (how many of those in use to name, since when, and in how
     many of the orders), `holdout` (another source, answered at the end without learning), `regret` (True, False, or None: when
     that is quick), `regret_norm` ("l2" or "l1"), `regret_radius` and `regret_tolerance` of the comparator, `permutations` and
-    `seed`, `limit` (rows), `sort` (the figure that decides), `stop` (asked again and again; when it returns True, the report is of
-    the rows so far). All others are options of `stream`.
+    `seed`, `limit` (rows), `probabilities` (measure those of classes, which each learner then learns: log loss, Brier score,
+    calibration error, a reliability diagram), `sort` (the figure that decides), `stop` (asked again and again; when it returns
+    True, the report is of the rows so far). All others are options of `stream`.
 
     >>> import noregret as nr
     >>> report = nr.compare("synthetic:linear?n=2000&d=10&seed=1", ["perceptron", "pa1:C=0.1"])
@@ -232,6 +233,11 @@ class Plan:
 
     def study(self, kind: str, opened: Stream, runs: list[Run]) -> Report:
         """Do it."""
+        wanted = self.settings.probabilities or self.sort in runs[0].kind.probable
+        with probable(runs, wanted):
+            return self._study(kind, opened, runs)
+
+    def _study(self, kind: str, opened: Stream, runs: list[Run]) -> Report:
         draw_alike(runs)
         other = self.open_holdout(opened)
         if self.settings.on_drift == "reset-rate":

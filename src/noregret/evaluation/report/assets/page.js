@@ -313,6 +313,23 @@
     }))();
   }
 
+  function reliability() {
+    const found = having((l) => l.reliability);
+    chart(byId("reliability-chart"), () => ({
+      x: "probability",
+      y: "share of rows",
+      tight: true,
+      form: percent,
+      series: [
+        { label: "as said", x: [0, 1], values: [0, 1], color: css("--soft"), dash: DASHES[2], width: 1.25 },
+        ...found.map((i) => ({
+          label: learners[i].label, x: learners[i].reliability.x, values: learners[i].reliability.y, color: color(i), dash: DASHES[i % 4],
+          width: learners[i].label === report.winner ? 3 : 1.75, show: learners[i].label === report.winner || i < report.shown, points: true,
+        })),
+      ],
+    }));
+  }
+
   function measureOf(key) {
     return report.sweep.measures.find((m) => m.key === key);
   }
@@ -371,6 +388,7 @@
   if (byId("regret-loss")) regret();
   if (byId("sweep-chart")) sweep();
   if (byId("frontier-chart")) frontier();
+  if (byId("reliability-chart")) reliability();
   if (byId("confusion-table")) confusion();
 
   const hintAtWide = () => document.querySelectorAll(".scroll").forEach((box) => box.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1));

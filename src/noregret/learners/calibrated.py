@@ -1,0 +1,42 @@
+"""The calibration of a model in files and in merging: a model without one has nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..calibration.calibration import Calibration
+from ..files.json_values import Tensors, expect
+
+START = "calibration."  # of the names of its tensors
+
+
+def packed(calibration: Calibration | None, meta: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
+    """Return the metadata and tensors of a model, with those of its calibration if it keeps any."""
+    own = {} if calibration is None else calibration.arrays()
+    if not own:
+        return meta, tensors
+    return {**meta, "calibrated": True}, tensors | {START + k: a for k, a in own.items()}
+
+
+def unpacked(tensors: Tensors) -> Tensors:
+    """Take the tensors of the calibration from those of a model."""
+    return {k.removeprefix(START): tensors.pop(k) for k in list(tensors) if k.startswith(START)}
+
+
+def restore(calibration: Calibration | None, meta: dict[str, Any], tensors: Tensors, known: int) -> None:
+    """Restore a calibration; one that the file does not have yet begins anew."""
+    if meta.get("calibrated") is True and calibration is not None:
+        calibration.restore(tensors, known)
+    else:
+        expect(not tensors, "no probabilities", sorted(tensors))
+
+
+def joined(out: Any, parts: Sequence[Any], shares: Sequence[float], sums: bool) -> Calibration | None:
+    """Return the calibration of a model that parts were joined into; counts are added where they share no past (`sums`)."""
+    if out.calibration is None:
+        return None
+    table = out.labels
+    codes = [[table.index[v] for v in m.labels.values] for m in parts]
+    facing = [(m.labels.positive == 0) == (table.positive == own[0]) for m, own in zip(parts, codes, strict=True)]
+    return out.calibration.joined([m.calibration for m in parts], shares, sums, codes, facing)
