@@ -15,7 +15,7 @@ from ..inputs.checking import Rows
 from ..learners.learner import Learner
 from ..learners.model import Model
 from .members import Member
-from .pool import Pool
+from .pool import SLIGHT, Pool
 
 Array = np.ndarray
 COUNT, MEAN, SQUARES, LOW, HIGH, LAST = range(6)  # of the targets so far
@@ -108,7 +108,7 @@ class AveragingPool(Pool):
             return member.learn(part, z[at], None if c is None else c[at])
 
         try:
-            f = self.members.learn(self.numbered(rows), hand)
+            f = self.members.learn(self.numbered(rows), self.weighing.awake, hand)
         except BaseException:
             self.seen[:] = was
             raise
@@ -140,6 +140,10 @@ class AveragingPool(Pool):
         out = np.empty((len(P), 1))
         compiled(weighted_mean)(np.ascontiguousarray(W), P, out)
         return out
+
+    def idle(self) -> np.ndarray:
+        """Return which members hardly count, alone and in the combination."""
+        return super().idle() & (np.abs(self.combination.coef_[: len(self.members)]) < SLIGHT)
 
     # ---- files, reading ------------------------------------------------------------------------------------------------
     def within(self) -> list[Learner]:

@@ -28,10 +28,6 @@ class Params(NamedTuple):
     learners: Any = None
 
 
-class NoParams(NamedTuple):
-    """Nothing to set."""
-
-
 class HedgeRegressor(Pooled, Regressor):
     """Learn with many regressors at once and answer with their weighted mean: about as good as the best, whichever that will be.
 
@@ -90,24 +86,3 @@ class HedgeRegressor(Pooled, Regressor):
     def rule_of(cls, given: dict[str, Any]) -> tuple[str, float | None, float | None]:
         """Return the rule; there is nothing to set."""
         return "adahedge", None, None
-
-
-class AutoRegressor(HedgeRegressor):
-    """The regressor without settings: four learners that do well on different data, and two trivial ones, weighed by AdaHedge.
-
-    NAG on rows as they are; NAG and coin betting on columns less their means over their deviations; NAG on random bins of those,
-    for what is not linear. Offsets and units of columns and target do not matter. Where the cost of four is too much,
-    HedgeRegressor with two of them.
-
-    de Rooij, van Erven, Gruenwald, Koolen (2014), *Follow the leader if you can, hedge if you must*.
-
-    >>> import noregret as nr
-    >>> X = [[float(i % 7), 1000.0 + i % 3] for i in range(200)]
-    >>> y = [450 + 2 * a - 3 * (b - 1000) for a, b in X]
-    >>> bool(nr.AutoRegressor().fit(X, y).score(X, y) > 0.9)
-    True
-    """
-
-    name = "auto_regressor"
-    cite = "derooij2014"
-    Params: ClassVar[Any] = NoParams

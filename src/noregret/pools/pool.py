@@ -30,6 +30,11 @@ from .members import Team, members
 from .weighing import Weighing
 
 
+BLOCK = 1024  # rows after which it is decided who sleeps
+FAINT = 1e-6  # a weight that does not count
+SLIGHT = 0.05  # a share in a combination that does not count
+
+
 class Pool:
     """The members, their weights, and the tables and tally they share. A kind of pool makes one answer of many."""
 
@@ -101,19 +106,46 @@ class Pool:
     # ---- running -----------------------------------------------------------------------------------------------------
     def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Answer, then learn, each row in order; return the answers from before each update."""
-        if c is None or c.all() or (c.any() and not self.members.counts):
-            return self.play(rows, y, c)
-        live = c > 0.0  # rows of weight 0 are no examples, for maps that count them either
-        edges = [0, *(np.flatnonzero(np.diff(live)) + 1).tolist(), rows.n]
+        live = np.ones(rows.n, np.bool_) if c is None else c > 0.0
+        edges = self._edges(live)
         found, said = [], []
         for a, b in pairwise(edges):
-            if a < b:
-                part, lives = rows.cut(a, b), live[a]
-                found.append(self.play(part, y[a:b], c[a:b]) if lives else self.score(part))
-                said += [] if self.calibration is None else [self.said(part, lives)]
+            part, lives = rows.cut(a, b), bool(live[a:b].any())
+            found.append(self.play(part, y[a:b], None if c is None else c[a:b]) if lives else self.score(part))
+            said += [] if self.calibration is None else [self.said(part, lives)]
+            if lives and self.learner.sleeps and self.tally[EXAMPLES] % BLOCK == 0:
+                self.rest()
         if self.calibration is not None and not any(p is None for p in said):
             self.calibration.said = stacked(said)  # type: ignore[arg-type]
         return np.concatenate(found)
+
+    def _edges(self, live: np.ndarray) -> list[int]:
+        """Return where rows are cut: where they begin or cease to count, for maps, and after every BLOCK that count."""
+        n, edges = len(live), {0, len(live)}
+        if not live.any() or (self.members.counts and not live.all()):  # rows of weight 0 are no examples, for maps either
+            edges |= {*(np.flatnonzero(np.diff(live)) + 1).tolist()}
+        if self.learner.sleeps:
+            counted = self.tally[EXAMPLES] + np.cumsum(live)
+            edges |= {*(np.flatnonzero(live & (counted % BLOCK == 0)) + 1).tolist()}
+        return sorted(edges) if n else [0, 0]
+
+    # ---- sleep -------------------------------------------------------------------------------------------------------
+    def rest(self) -> None:
+        """Put members that hardly count to sleep until the number of rows has doubled.
+
+        One asleep is charged what the pool pays, so that the bound on the regret holds for the rounds in which it was awake
+        (Freund, Schapire, Singer, Warmuth 1997).
+        """
+        blocks = int(self.tally[EXAMPLES]) // BLOCK
+        awake = self.weighing.awake[: len(self.members)]
+        awake[:] = True
+        if blocks & (blocks - 1):  # not a power of 2
+            awake[:] = ~self.idle()
+            awake[int(np.argmin(self.weighing.losses[: len(self.members)]))] = True
+
+    def idle(self) -> np.ndarray:
+        """Return which members hardly count."""
+        return self.weighing.weights[: len(self.members)] < FAINT
 
     def said(self, rows: Rows, lives: bool) -> np.ndarray | None:
         """Return the probabilities of rows that were played, or that have weight 0."""
@@ -149,7 +181,7 @@ class Pool:
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the answers; nothing changes."""
-        return self.answer(self.members.score(self.numbered(rows)))
+        return self.answer(self.members.score(self.numbered(rows), self.weighing.awake))
 
     def score_row(self, idx: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the answer to one sparse row."""
@@ -195,6 +227,7 @@ class Pool:
         m.tally[:] = tally
         m.members.restore(meta.get("fronts", []), tensors)
         restore(m.calibration, meta, unpacked(tensors), m.known)
+        m.unpack(tensors)
         parts = []
         for k, own in enumerate(meta["within"]):
             theirs = {name.removeprefix(f"{k}/"): tensors.pop(name) for name in list(tensors) if name.startswith(f"{k}/")}
@@ -202,6 +235,9 @@ class Pool:
         expect(not tensors, "no other tensors", sorted(tensors))
         m.resume(parts)
         return m
+
+    def unpack(self, tensors: Tensors) -> None:
+        """Take what a kind of pool adds from the tensors of a file."""
 
     def resume(self, learners: list[Any]) -> None:
         """Restore learners as they were saved."""

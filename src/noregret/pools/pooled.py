@@ -15,6 +15,7 @@ THEOREMS = {
     "hedge": "Cesa-Bianchi, Lugosi 2006, theorem 2.3",
     "fixed_share": "Herbster, Warmuth 1998, theorem 5",
     "bayes": "Cesa-Bianchi, Lugosi 2006, section 9.2",
+    "mixture": "Herbster, Warmuth 1998, theorem 5",
 }
 
 
@@ -22,6 +23,7 @@ class Pooled(Learner):
     """A learner whose model is a pool."""
 
     advice: ClassVar[tuple[str, ...]] = ()  # what is weighed beside the learners
+    sleeps: ClassVar[bool] = False  # whether learners that do not count may be put to sleep
 
     @classmethod
     def recommended(cls) -> list[Any]:

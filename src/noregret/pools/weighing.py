@@ -190,6 +190,7 @@ def log_loss(margins: Array, least: float, out: Array) -> None:
 
 
 RULES = {"adahedge": adahedge, "hedge": hedge, "fixed_share": fixed_share, "bayes": fixed_share}
+MIXTURES = {"bayes": 0.0, "mixture": -1.0}  # what is mixed are probabilities; how much is shared
 
 
 def votes(W: np.ndarray, predicted: np.ndarray, K: int) -> np.ndarray:
@@ -218,10 +219,11 @@ class Weighing:
     def play(self, losses: np.ndarray, c: np.ndarray) -> np.ndarray:
         """Play rounds, a row of losses and a sample weight each; return the weights before each."""
         W = np.zeros(losses.shape)
-        eta = self.eta or {"bayes": 1.0, "fixed_share": SHARE_ETA}.get(self.rule, 0.0)
-        alpha = self.alpha if self.alpha is not None else 0.0 if self.rule == "bayes" else -1.0
+        mixes = self.rule in MIXTURES
+        eta = self.eta or (1.0 if mixes else {"fixed_share": SHARE_ETA}.get(self.rule, 0.0))
+        alpha = self.alpha if self.alpha is not None else MIXTURES.get(self.rule, -1.0)
         given = (np.ascontiguousarray(losses), np.asarray(c, np.float64), *self.arrays().values())
-        compiled(RULES[self.rule])(*given, eta, alpha, self.rule == "bayes", W)
+        compiled(RULES.get(self.rule, fixed_share))(*given, eta, alpha, mixes, W)
         return W
 
     def average(self, P: np.ndarray, y: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -236,7 +238,7 @@ class Weighing:
     @property
     def weights(self) -> np.ndarray:
         """The weights in the round to come."""
-        if self.rule in ("fixed_share", "bayes"):
+        if self.rule == "fixed_share" or self.rule in MIXTURES:
             w = np.where(self.awake, over(exp, self.logs), 0.0)
             return w if self.awake.all() else w / w.sum()
         K, w = len(self.losses), np.zeros(len(self.losses))
@@ -263,6 +265,8 @@ class Weighing:
         K, (_, T, delta, reach) = len(self.losses), self.totals
         if self.rule == "adahedge":
             return 2.0 * float(delta)
+        if self.rule == "mixture":
+            return log(K) + log(max(T, 1.0))
         if reach > 1.0 and self.rule != "bayes":
             return math.inf
         if self.rule == "hedge":
