@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from ..algorithm.params import Choice
+from ..calibration.calibration import Calibration
+from ..calibration.calibrator import Calibrator
 from ..families.adaptive import NAG, NAGRegressor
 from ..families.coin import Coin, CoinRegressor
 from ..families.confidence_weighted import AROW, SCW1
@@ -26,6 +28,7 @@ from ..transforms.scale import Normalize, Scale
 from .hedge import Hedge
 from .hedge_regressor import HedgeRegressor
 from .mixing import MixingPool
+from .voting import VotingPool
 
 BUDGETS = ("fast", "balanced", "best")
 COLUMNS = 1000  # that learners of bins and neighbours look at
@@ -35,6 +38,14 @@ class Params(NamedTuple):
     """Auto."""
 
     budget: Annotated[str, Choice(dict.fromkeys(BUDGETS))] = "balanced"
+
+
+def within(given: dict[str, Any], *pools: list[Any]) -> list[Any]:
+    """Return the pool of the budget that is given."""
+    budget = given.get("budget", "balanced")
+    if budget not in BUDGETS:
+        raise ValueError(f"budget must be one of {', '.join(map(repr, BUDGETS))}, got {budget!r}")
+    return pools[BUDGETS.index(budget)]
 
 
 def scaled(learner: Learner) -> Any:
@@ -54,24 +65,32 @@ def near(learner: Learner, gamma: float, B: int = 100) -> Any:
     return pipeline(First(COLUMNS), Scale(center="common", clip=3.0), PerEntry("l2"), rows, learner)
 
 
+class CalibratedVotes(VotingPool):
+    """Votes, with one calibrator for all of them."""
+
+    def uncalibrated(self) -> Calibration | None:
+        """Return what makes probabilities of votes."""
+        return Calibrator(self.known) if self.given.get("probabilities") else None
+
+
 class Auto(Hedge):
     """The classifier without settings: learners that do well on different data, calibrated and mixed, with probabilities.
 
-    "fast": NAG and coin betting on rows as they are, AROW and SCW-I on rows of length 1, NAG and PA-I on columns less their means
-    over their deviations. "balanced" adds NAG on random bins of those columns, at two widths, for what is not linear. "best" adds
-    a third width, similarities to rows of the stream, ScInOL and the log loss. Each learner's scores become probabilities
-    (calibration, section R.1 of Platt's kind), which are mixed by fixed share; two more forecasters are mixed with them: the last
-    label, and the combination of all log probabilities by online Newton steps, which is often better than each. `predict` gives
-    the most probable class.
+    "balanced": NAG and coin betting on rows as they are, AROW and SCW-I on rows of length 1, NAG and PA-I on columns less their
+    means over their deviations, and NAG on random bins of those columns at two widths, for what is not linear. "best" adds a third
+    width, similarities to rows of the stream, ScInOL and the log loss. The scores of each are calibrated, and the probabilities
+    mixed by fixed share. Two more forecasters are mixed with them: the last label, and the combination of all log probabilities by
+    online Newton steps, which is often better than each. `predict` gives the most probable class. "fast": four linear learners,
+    weighed by AdaHedge, `predict` gives their vote.
 
-    Parameters: `budget`: "fast", "balanced" or "best". A learner whose weight is below 1e-6 and whose part in the combination is
+    Parameters: `budget`: "fast", "balanced" or "best". A learner whose weight is below 0.001 and whose part in the combination is
     below 0.05 sleeps until the number of rows has doubled; learners of bins and neighbours see the first 1000 columns.
 
     Read back: `learners_`, `weights_`, `losses_` (log losses; the last label and the combination come after the learners),
     `paid_`, `regret_`, `bound_`, `report()`, `predict_proba`.
 
     Bounds: `regret_`, the log loss of the mixture less that of the best forecaster, is at most ln K + ln T over the rounds in which
-    that forecaster was awake.
+    that forecaster was awake ("fast": the bound of AdaHedge, in mistakes).
 
     Herbster, Warmuth (1998), theorem 5; Freund, Schapire, Singer, Warmuth (1997), theorem 1; Hazan, Agarwal, Kale (2007).
 
@@ -84,11 +103,18 @@ class Auto(Hedge):
     name = "auto"
     cite = "herbster1998"
     Params: ClassVar[Any] = Params
-    model_class: ClassVar[Any] = MixingPool
-    advice: ClassVar[tuple[str, ...]] = ("last label", "combination of all")
     overrides: ClassVar[dict[str, Any]] = {"probabilities": True}
     sleeps: ClassVar[bool] = True
-    loss = "log"
+
+    @property
+    def model_class(self) -> Any:  # type: ignore[override]
+        """The kind of pool: votes cost less than probabilities."""
+        return CalibratedVotes if self.__dict__.get("budget") == "fast" else MixingPool
+
+    @property
+    def loss(self) -> str:
+        """The loss in which answers are measured besides their mistakes."""
+        return "hinge" if self.model_class is CalibratedVotes else "log"
 
     @classmethod
     def pool(cls, given: dict[str, Any]) -> Any:
@@ -96,12 +122,13 @@ class Auto(Hedge):
         linear = [NAG(), Coin(), *(pipeline(Normalize(), m) for m in (AROW(), SCW1())), scaled(NAG()), scaled(PA1())]
         more = [binned(NAG(), 1.5), binned(NAG(), 4.0)]
         most = [NAG(loss="log"), scaled(ScInOL()), scaled(SCW1()), binned(NAG(), 8.0), near(AROW(), 1.0)]
-        return {"fast": linear, "balanced": [*linear, *more], "best": [*linear, *more, *most]}[given.get("budget", "balanced")]
+        fast = [NAG(), pipeline(Normalize(), AROW()), scaled(NAG()), scaled(PA1())]
+        return within(given, fast, [*linear, *more], [*linear, *more, *most])
 
     @classmethod
     def rule_of(cls, given: dict[str, Any]) -> tuple[str, float | None, float | None]:
         """Return the rule."""
-        return "mixture", None, None
+        return "adahedge" if given.get("budget") == "fast" else "mixture", None, None
 
 
 class AutoRegressor(HedgeRegressor):
@@ -111,7 +138,7 @@ class AutoRegressor(HedgeRegressor):
     random bins of those columns, at two widths, and least squares on similarities to 100 rows of the stream, for what is not
     linear. "best" adds a third width and 300 rows. Offsets and units of columns and target do not matter.
 
-    Parameters: `budget`: "fast", "balanced" or "best". A learner whose weight is below 1e-6 and whose part in the combination is
+    Parameters: `budget`: "fast", "balanced" or "best". A learner whose weight is below 0.001 and whose part in the combination is
     below 0.05 sleeps until the number of rows has doubled; learners of bins and neighbours see the first 1000 columns.
 
     de Rooij, van Erven, Gruenwald, Koolen (2014), section 2; Freund, Schapire, Singer, Warmuth (1997), theorem 1.
@@ -134,4 +161,4 @@ class AutoRegressor(HedgeRegressor):
         linear = [NAGRegressor(), scaled(NAGRegressor()), scaled(CoinRegressor())]
         more = [binned(NAGRegressor(), 1.0), binned(NAGRegressor(), 4.0), near(RLS(), 1.0)]
         most = [binned(NAGRegressor(), 2.0), near(RLS(), 0.3, 300)]
-        return {"fast": linear, "balanced": [*linear, *more], "best": [*linear, *more, *most]}[given.get("budget", "balanced")]
+        return within(given, linear, [*linear, *more], [*linear, *more, *most])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -77,7 +77,7 @@ class AveragingPool(Pool):
     the least squares so far, which is often better than each of them.
     """
 
-    advice = 3
+    advice: ClassVar[tuple[str, ...]] = ("mean so far", "last target", "least squares of all")
     REACH = 0.5  # ranges of the targets by which an answer may leave their range: one wild answer must not cost more than all rows
 
     def begin(self) -> None:

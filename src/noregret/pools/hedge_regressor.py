@@ -63,7 +63,6 @@ class HedgeRegressor(Pooled, Regressor):
     model_class: ClassVar[Any] = AveragingPool
     loss = "square"
     dtype = "float64"
-    advice: ClassVar[tuple[str, ...]] = ("mean so far", "last target", "least squares of all")
     without: ClassVar[tuple[str, ...]] = ("fit_intercept", "average", "dtype")
 
     def targets(self, y: Any, n: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class MixingPool(VotingPool):
     Two more forecasters are mixed with them: the last label, and the combination of all these, which may be better than each.
     """
 
-    advice = 2
+    advice: ClassVar[tuple[str, ...]] = ("last label", "combination of all")
 
     def begin(self) -> None:
         """Make the forecasters."""
@@ -73,7 +73,7 @@ class MixingPool(VotingPool):
         return np.concatenate([self._odds(self._forecast([s[a:b] for s in f])) for a, b in self._runs(n)])
 
     def _runs(self, n: int) -> list[tuple[int, int]]:
-        size = max(1, ROOM // (max(self.known, 2) * (len(self.members) + self.advice)))
+        size = max(1, ROOM // (max(self.known, 2) * (len(self.members) + len(self.advice))))
         return [(a, min(a + size, n)) for a in range(0, max(n, 1), size)]
 
     def _follow(self, learned: list[Progress], y: np.ndarray, c: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import contextlib
 import copy
 import sys
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from .weighing import Weighing
 
 
 BLOCK = 1024  # rows after which it is decided who sleeps
-FAINT = 1e-6  # a weight that does not count
+FAINT = 1e-3  # a weight that does not count
 SLIGHT = 0.05  # a share in a combination that does not count
 
 
@@ -42,7 +42,7 @@ class Pool:
     many = False
     ready = sys.maxsize  # members make room for features themselves
     dtype = np.dtype(np.float64)
-    advice = 0  # experts that are no learners, weighed with the members
+    advice: ClassVar[tuple[str, ...]] = ()  # what is weighed with the members and is no learner
     calibration: Calibration | None = None  # what makes probabilities of the members' scores
 
     def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:
@@ -52,7 +52,7 @@ class Pool:
         self.params = ()
         self.features, self.labels = features, labels
         self.members = Team(members(kind.pool(self.given), kind.task), features, labels, sparse)
-        self.weighing = Weighing(len(self.members) + self.advice, *kind.rule_of(self.given))
+        self.weighing = Weighing(len(self.members) + len(self.advice), *kind.rule_of(self.given))
         self.tally = np.zeros(5, np.int64)
         self.begin()
 
@@ -91,7 +91,7 @@ class Pool:
 
     def retune(self, given: dict[str, Any]) -> None:
         """Use new parameters from now on."""
-        fixed = ("learners", "rule", "classes", "hash_bits")
+        fixed = ("learners", "rule", "budget", "classes", "hash_bits")
         if not all(same_value(given.get(k), self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another pool: call reset() first, or make a new learner")
         _, self.weighing.eta, self.weighing.alpha = self.learner.rule_of(given)
