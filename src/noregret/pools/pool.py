@@ -138,13 +138,14 @@ class Pool:
         """
         blocks = int(self.tally[EXAMPLES]) // BLOCK
         awake = self.weighing.awake[: len(self.members)]
-        awake[:] = True
-        if blocks & (blocks - 1):  # not a power of 2
+        if blocks & (blocks - 1):
             awake[:] = ~self.idle()
             awake[int(np.argmin(self.weighing.losses[: len(self.members)]))] = True
+        else:  # a power of 2
+            awake[:] = True
 
     def idle(self) -> np.ndarray:
-        """Return which members hardly count."""
+        """Return which members hardly count; one asleep has no weight."""
         return self.weighing.weights[: len(self.members)] < FAINT
 
     def said(self, rows: Rows, lives: bool) -> np.ndarray | None:
