@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -115,6 +116,11 @@ class MixingPool(VotingPool):
     def idle(self) -> np.ndarray:
         """Return which members hardly count, alone and in the combination."""
         return super().idle() & (np.abs(self.combination.w[: len(self.members)]) < SLIGHT)
+
+    def __setstate__(self, d: dict[str, Any]) -> None:
+        super().__setstate__(d)
+        kept = self.forecasters, self.last, self.combination
+        self.forecasters, self.last, self.combination = copy.deepcopy(kept)  # a memory map is read-only
 
     # ---- files, reading ------------------------------------------------------------------------------------------------
     def kept(self) -> dict[str, np.ndarray]:
