@@ -145,6 +145,24 @@ def of_functions():
     return {name: digest({"f": np.asarray(f)}) for name, f in out.items()}
 
 
+def of_probabilities():
+    """Digests of probabilities and of what calibrators keep, for two classes, three, and a pool."""
+    out = {}
+    for K in (2, 3):
+        for m in (nr.PA1(probabilities=True), nr.Hedge(learners=[nr.PA1(), nr.AROW()], probabilities=True)):
+            X, y = stream(m, K)
+            c = 1.0 + np.round(np.abs(numbers(len(y), 51)))
+            m.partial_fit(X, y, sample_weight=c)
+            out[f"{m.name} {K}"] = digest({**m.model.calibration.arrays(), "p": m.predict_proba(X)})
+        m = nr.PA1(coverage=[0.5, 0.9])
+        m.partial_fit(*stream(m, K))
+        out[f"sets {K}"] = digest(m.model.calibration.arrays())
+    m = nr.NAGRegressor(coverage=[0.5, 0.9])
+    X, y = stream(m, 1)
+    m.partial_fit(X, y)
+    return {**out, "intervals": digest({**m.model.calibration.arrays(), "bounds": m.predict_interval(X)})}
+
+
 def of_readers():
     """Digests of the rows that readers make of text."""
     values = [repr(v) for v in np.concatenate([numbers(200, 41), 1e12 * numbers(100, 42), 1e-9 * numbers(100, 43)]).tolist()]
@@ -174,7 +192,7 @@ def of_stream(source, **options):
     return digest(arrays)
 
 
-WHOLE = {"transforms": of_transforms, "functions": of_functions, "readers": of_readers}
+WHOLE = {"probabilities": of_probabilities, "transforms": of_transforms, "functions": of_functions, "readers": of_readers}
 
 
 def names():

@@ -51,7 +51,7 @@ def test_combination_is_that_of_newton_steps_with_the_whole_matrix(C):
 
 
 def test_combination_of_what_nobody_thinks_possible():
-    P, y = forecasts(4, 3, 3)
+    P, _ = forecasts(4, 3, 3)
     P[:, :, 2] = 0.0
     m = Combination(3)
     with nr.engine.compiling.interpreted():

@@ -68,7 +68,7 @@ def test_two_classes_as_scikit_learn(weighted, positive, labels):
     for ours, theirs in (("f1", sk.f1_score), ("precision", sk.precision_score), ("recall", sk.recall_score)):
         near(m[ours], theirs(names[y], names[said], pos_label="b", sample_weight=c))
     p = 1.0 / (1.0 + np.exp(-f[:, 0]))
-    near(m["log_loss"], sk.log_loss(y == positive, p, sample_weight=c))
+    near(d["losses"]["log"], sk.log_loss(y == positive, p, sample_weight=c))
     near(m["auc"], sk.roc_auc_score(y == positive, f[:, 0].astype(np.float32), sample_weight=c))
     assert d["examples"] == 4000
     assert d["mistakes"] == (y != said).sum()
@@ -85,13 +85,14 @@ def test_two_classes_as_scikit_learn(weighted, positive, labels):
 def test_many_classes_as_scikit_learn(weighted, K):
     y, said, f, c = many(K=K)
     c = c if weighted else None
-    m = fill(ClassFigures(), (y, said, f, c), (700, 701)).metrics(list(range(K)))
+    d = fill(ClassFigures(), (y, said, f, c), (700, 701)).to_dict(list(range(K)))
+    m = d["metrics"]
     check_classes(m, y, said, c)
     near(m["f1"], sk.f1_score(y, said, average="macro", sample_weight=c))
     near(m["precision"], sk.precision_score(y, said, average="macro", sample_weight=c))
     near(m["recall"], sk.recall_score(y, said, average="macro", sample_weight=c))
     p = np.exp(f) / np.exp(f).sum(axis=1, keepdims=True)
-    near(m["log_loss"], sk.log_loss(y, p, sample_weight=c))
+    near(d["losses"]["log"], sk.log_loss(y, p, sample_weight=c))
     if K <= 20:
         near(m["auc"], np.mean([sk.roc_auc_score(y == k, f[:, k].astype(np.float32), sample_weight=c) for k in range(K)]))
     else:
@@ -263,7 +264,7 @@ def test_merged_figures_are_those_of_the_whole(a):
     assert whole.metrics()["auc"] == pytest.approx(merged.metrics()["auc"], rel=1e-14)
     whole, merged = halves(lambda: ClassFigures(window=50, fading=0.99), binary(3000)[:3])
     same(whole, merged)
-    assert whole.metrics() == {**merged.metrics(), "log_loss": whole.metrics()["log_loss"]}
+    assert whole.metrics() == merged.metrics()
     t = np.random.default_rng(0).normal(1e6, 1.0, 3000)
     whole, merged = halves(lambda: RealFigures(window=50, fading=0.99), (t, t + f[:, 0], c))
     near(list(whole.now().values()), list(merged.now().values()))

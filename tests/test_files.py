@@ -63,7 +63,8 @@ def test_files_of_older_formats(name, tmp_path):
     expected, m = EXPECTED[name], nr.load(OLD / f"{name}.nr")
     assert type(m).__name__ == expected["class"]
     if "params" in expected:
-        assert m.get_params() == expected["params"]
+        later = {"probabilities": False, "coverage": None}  # options that came after these files
+        assert m.get_params() == expected["params"] | {k: v for k, v in later.items() if k in m.defaults}
     for k in ("n_epochs_", "separated_"):
         assert getattr(m, k, None) == expected.get(k)
     for tag in ("stream", "sampler"):

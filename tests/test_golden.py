@@ -93,7 +93,14 @@ LIBRARY = {
 }
 
 
-COMPILED = ("pools.weighing", "transforms.draws", "transforms.nystroem", "transforms.orthogonal", "transforms.random_features")
+TYPED = (
+    "calibration.coverage",
+    "calibration.mixture",
+    "calibration.platt",
+    "calibration.vector_scaling",
+    "pools.weighing",
+)  # functions alone
+COMPILED = (*TYPED, "transforms.draws", "transforms.nystroem", "transforms.orthogonal", "transforms.random_features")
 
 
 def texts():
@@ -106,7 +113,7 @@ def texts():
     for name in COMPILED:
         module = importlib.import_module(f"noregret.{name}")
         plain = (fn for fn in vars(module).values() if inspect.isfunction(fn))
-        roots |= {fn for fn in plain if not fn.__annotations__ or name == "pools.weighing"}  # texts have no types
+        roots |= {fn for fn in plain if not fn.__annotations__ or name in TYPED}  # texts have no types
     found, _ = compiling.reach(roots, kinds)
     return {fn for fn in found if not isinstance(fn, Word)}
 
@@ -174,6 +181,7 @@ RANGES = {
     "log": (np.log, 1e-300, 1e300),
     "log2": (np.log2, 1e-300, 1e300),
     "log1p": (np.log1p, 1e-300, 1e300),
+    "asinh": (np.arcsinh, -1e12, 1e12),
 }
 
 
@@ -202,6 +210,7 @@ def test_elementary_functions_at_their_ends():
         (elementary.log1p, [-1.0, -2.0, inf, 0.0], [-inf, nan, inf, 0.0]),
         (elementary.log2, [8.0, 0.25, 2.0**-1060], [3.0, -2.0, -1060.0]),
         (elementary.expm1, [-800.0, 800.0, 0.0], [-1.0, inf, 0.0]),
+        (elementary.asinh, [math.inf, -math.inf, 0.0], [math.inf, -math.inf, 0.0]),
         (elementary.tanh, [-50.0, 50.0, 0.0], [-1.0, 1.0, 0.0]),
     ]:
         with np.errstate(all="ignore"):

@@ -10,8 +10,6 @@ import copy
 from collections.abc import Iterator
 from typing import Any, Self
 
-import numpy as np
-
 from .learners.learner import Learner
 from .tasks.classification import Classifier
 from .tasks.regression import Regressor
@@ -72,9 +70,7 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
 
     Before the first example the answer is None, and there are no probabilities.
 
-    `predict_proba_one` is not calibrated: it is the logistic function of the score, as in River's own PAClassifier, and with
-    more than two classes the softmax of the scores. It ranks (ROC AUC) as the scores do; to read it as a probability (log loss)
-    needs a learner of the logistic loss.
+    The adapter turns on the learner's `probabilities`: `predict_proba_one` is calibrated, whatever the loss.
 
     >>> from river import preprocessing
     >>> import noregret as nr
@@ -85,6 +81,12 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
     """
 
     face, task = Classifier, Classifier.task
+
+    def __init__(self, learner: Learner) -> None:
+        """Wrap a learner; it learns in place, probabilities too."""
+        super().__init__(learner)
+        if "probabilities" in learner.defaults:
+            learner.set_params(probabilities=True)
 
     @property
     def _multiclass(self) -> bool:
@@ -101,28 +103,15 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
         return pandas().Series(self.learner.predict(self._batch(X)), X.index)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        """Return the squashed scores by label (not calibrated); they sum to 1."""
-        if not self._learned:
-            return {}
-        shares = self._shares(self.learner.decision_function([x]))[0]
-        return dict(zip(self.learner.classes_.tolist(), shares.tolist(), strict=True))
+        """Return the probability of each label; nothing before any is known."""
+        found: dict[Any, float] = self.learner.predict_proba_one(x) if self._learned else {}
+        return found
 
     def predict_proba_many(self, X: Any) -> Any:
-        """Return the squashed scores (not calibrated) as a frame with a column per label."""
+        """Return the probabilities as a frame with a column per label."""
         if not self._learned:
             return pandas().DataFrame(index=X.index)
-        shares = self._shares(self.learner.decision_function(self._batch(X)))
-        return pandas().DataFrame(shares, X.index, self.learner.classes_.tolist())
-
-    def _shares(self, f: np.ndarray) -> np.ndarray:
-        """Return the softmax of the scores; one score stands for (0, f), and one class has everything."""
-        if len(self.learner.classes_) == 1:
-            return np.ones((len(f), 1))
-        if f.ndim == 1:
-            f = np.column_stack([np.zeros(len(f)), f])
-        e = np.exp(f - f.max(axis=1, keepdims=True))
-        shares: np.ndarray = e / e.sum(axis=1, keepdims=True)
-        return shares
+        return pandas().DataFrame(self.learner.predict_proba(self._batch(X)), X.index, self.learner.classes_.tolist())
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

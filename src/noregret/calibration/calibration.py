@@ -39,6 +39,19 @@ class Scores(NamedTuple):
         return np.ascontiguousarray(both[0] - both[1], np.float64)
 
 
+class Said(NamedTuple):
+    """What was said of rows before they were learned."""
+
+    p: np.ndarray | None = None  # probabilities by code
+    reach: np.ndarray | None = None  # of intervals, or the surprise allowed to labels of sets: a column for each level
+
+
+def together(parts: Sequence[Said]) -> Said:
+    """Return what was said of consecutive rows."""
+    p, reach = ([own for own in column if own is not None] for column in zip(*parts, strict=True))
+    return Said(stacked(p) if p else None, np.concatenate(reach) if reach else None)
+
+
 def of_two(p: np.ndarray, positive: int) -> np.ndarray:
     """Return the probabilities of two classes by code, given those of the positive one."""
     return np.column_stack([1.0 - p, p] if positive else [p, 1.0 - p])
@@ -48,16 +61,21 @@ class Calibration:
     """What makes probabilities of scores, and may learn from them."""
 
     paused = False  # rows met again teach nothing: the learner has seen their labels
-    said: np.ndarray | None = None  # the probabilities of the rows learned last, from before them
+    pooled = False  # whether it learns from the scores of the members of a pool
+    said: Said | None = None  # of the rows learned last, from before them
 
     def learn(self, scores: Any, y: np.ndarray, c: np.ndarray | None) -> None:
         """Note the probabilities of rows by code, then learn their codes y, with weights c."""
-        self.said = None if self.paused else self.follow(scores, y, c)
+        self.said = None if self.paused else Said(self.follow(scores, y, c))
 
-    def taken(self) -> np.ndarray | None:
-        """Return the probabilities of the rows learned last, once."""
+    def taken(self) -> Said | None:
+        """Return what was said of the rows learned last, once."""
         said, self.said = self.said, None
         return said
+
+    def told(self, scores: Any, known: int) -> Said:
+        """Return what is said of rows, of so many known classes; nothing changes."""
+        return Said(self.forecast(scores, known))
 
     def forecast(self, scores: Any, known: int) -> np.ndarray:
         """Return the probabilities of the known classes by code; nothing changes."""

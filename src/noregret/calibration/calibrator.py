@@ -48,9 +48,13 @@ class Calibrator(Calibration):
         return stacked([first, rest]) if third else rest
 
     def _follow_two(self, scores: Scores, y: np.ndarray, c: np.ndarray) -> np.ndarray:
-        p, s = np.empty(len(y)), self.state
+        p, s, f = np.empty(len(y)), self.state, scores.one()
+        met = np.maximum.accumulate(np.concatenate([s["met"], np.where(c > 0.0, y + 1.0, 0.0)]))
+        if scores.many:  # the score of a class that is not known yet says nothing
+            f = np.where(met[:-1] > 1.0, f, 0.0)
+        s["met"] = met[-1:].copy()
         hits = (y == scores.positive).astype(np.float64)
-        compiled(learn_two)(scores.one(), hits, c, s["totals"], *(s[k] for k in BOTH), np.empty(M), p)
+        compiled(learn_two)(f, hits, c, s["totals"], *(s[k] for k in BOTH), np.empty(M), p)
         return of_two(p, scores.positive)
 
     def _follow_many(self, scores: Scores, y: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -88,7 +92,7 @@ class Calibrator(Calibration):
         """Take the state from a file, every number of it checked."""
         K = tensors["b"].shape[-1] if "b" in tensors else 0
         expect(K in (0, *range(2, known + 1)), f"probabilities of at most {known} classes", K)
-        like = new_state(K or 2, many=K > 0)
+        like = new_state(K, many=K > 0)
         expect(tensors.keys() == like.keys(), f"the arrays {sorted(like)} of probabilities", sorted(tensors))
         for k, a in tensors.items():
             expect(a.dtype == np.float64 and a.shape == like[k].shape, f"{k} of shape {like[k].shape}", a.shape)
@@ -109,6 +113,7 @@ class Calibrator(Calibration):
         else:
             turns = [part.state if same else turned(part.state) for part, same in zip(parts, facing, strict=True)]
             found.state = joined_two(turns, shares, sums)
+            found.state["met"] = np.array([1.0 + max(code for own in codes for code in own)])
         return found
 
 
@@ -124,7 +129,7 @@ def new_state(known: int, many: bool = False) -> dict[str, np.ndarray]:
         "weights": np.full(2 * M if many else M, 1.0 / (2 * M if many else M)),
     }
     if not many:
-        return own
+        return {**own, "met": np.array([float(known)])}  # how many classes are known
     scaling = {"a": np.ones(M), "A": np.ones(M), "b": np.zeros((M, known)), "B": np.ones((M, known))}
     return {**own, **scaling, "top_knots": np.zeros((M, 3, KNOTS))}
 
@@ -146,6 +151,8 @@ def check(state: Tensors) -> None:
         expect(bool(sound.all()), f"counts in {name}", state[name][:, :, ~sound.all(axis=0)])
     if "b" in state:
         expect(bool((state["A"] > 0.0).all() and (state["B"] > 0.0).all()), "A and B above 0", state["A"])
+    else:
+        expect(state["met"][0] in (0.0, 1.0, 2.0), "at most two classes", state["met"])
     check_weights(state["weights"])
 
 

@@ -17,9 +17,9 @@ START = 5.0  # of the curvature, before any row: as if five rows of slope 1 had 
 class Combination:
     """p_c ~ exp(sum_k w_k ln p_kc) of K forecasters, the weights by online Newton steps: A += g g', w -= A^-1 g.
 
-    g_k = sum_c p_c ln p_kc - ln p_ky is the slope of the log loss. The log loss is exp-concave in w, so such steps have a regret of
-    O(K ln T) against the best weights in hindsight (Hazan, Agarwal, Kale 2007), within a ball and with a step size that are not used
-    here. A combination may be better than all it combines: two forecasters that know different things add up.
+    g_k = sum_c p_c ln p_kc - ln p_ky is the slope of the log loss, which is exp-concave in w: Newton steps have a regret of
+    O(K ln T) against the best weights in hindsight (Hazan, Agarwal, Kale 2007), with a ball and a step size that are not used here.
+    A combination may be better than all it combines: two forecasters that know different things add up.
     """
 
     def __init__(self, size: int) -> None:

@@ -20,6 +20,8 @@ ROOM = 1 << 20  # probabilities of one member that are held at a time: 8 MB
 class Mixture(Calibration):
     """The probabilities of the members of a pool, each with a calibrator of its own, mixed by fixed share."""
 
+    pooled = True
+
     def __init__(self, size: int, known: int = 0) -> None:
         self.calibrators = [Calibrator(known) for _ in range(size)]
         self.weights, self.rows = np.full(size, 1.0 / size), np.zeros(1)

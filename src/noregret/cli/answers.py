@@ -5,27 +5,59 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 from ..text import printable
 
 
-class Numbers(NamedTuple):
-    """Numbers beside an answer: what each is, the field of the answers that has them, and the classes they are of, if any."""
+class Beside:
+    """What stands beside an answer: the field of the answers that has it, as columns and in JSON."""
 
-    name: str
-    field: str
-    classes: list[Any]
+    def __init__(self, field: str, heads: list[str]) -> None:
+        self.field, self.heads = field, heads
 
-    def heads(self) -> list[str]:
-        """Return the headings of their columns."""
-        return [f"{self.name} {c}" for c in self.classes] or [self.name]
+    def values(self, said: Any) -> list[Any]:
+        """Return it for each row."""
+        found: list[Any] = getattr(said, self.field).reshape(len(said.y), -1).tolist()
+        return found
+
+    def cells(self, own: Any) -> list[Any]:
+        """Return that of a row as cells."""
+        return list(own)
+
+    def facts(self, own: Any) -> dict[str, Any]:
+        """Return that of a row as JSON values."""
+        return dict(zip(self.heads, own, strict=True))
+
+
+class ByClass(Beside):
+    """Numbers for each class: scores, probabilities."""
+
+    def __init__(self, field: str, name: str, classes: list[Any]) -> None:
+        super().__init__(field, [f"{name} {c}" for c in classes])
+        self.classes = [str(c) for c in classes]
+
+    def facts(self, own: Any) -> dict[str, Any]:
+        """Return that of a row as JSON values."""
+        return {self.field: dict(zip(self.classes, own, strict=True))}
+
+
+class LabelSet(Beside):
+    """A set of labels, the most probable first."""
+
+    def values(self, said: Any) -> list[Any]:
+        """Return it for each row."""
+        return [[own] for own in getattr(said, self.field)]
+
+    def cells(self, own: Any) -> list[Any]:
+        """Return that of a row as one cell."""
+        return ["|".join(map(str, own[0]))]
 
 
 class Lines:
-    """Text with tabs between the id of a row, the answer, and the numbers beside it."""
+    """Text with tabs between the id of a row, the answer, and what stands beside it."""
 
-    def __init__(self, out: TextIO, beside: list[Numbers]) -> None:
+    def __init__(self, out: TextIO, beside: list[Beside]) -> None:
         self.out = out
         self.beside = beside
         self.begun = False
@@ -36,20 +68,20 @@ class Lines:
         if not self.begun:
             self.begin(ids is not None)
             self.begun = True
-        n = len(said.y)
-        numbers = [getattr(said, own.field).reshape(n, -1).tolist() for own in self.beside]
-        self.rows((None if ids is None else ids[i], v, [own[i] for own in numbers]) for i, v in enumerate(said.y.tolist()))
+        found = [own.values(said) for own in self.beside]
+        self.rows((None if ids is None else ids[i], v, [own[i] for own in found]) for i, v in enumerate(said.y.tolist()))
 
     def begin(self, named: bool) -> None:
         """Write what comes before the first answer."""
         self.named = named
 
-    def cells(self, row: Any, v: Any, numbers: list[list[float]]) -> list[Any]:
+    def cells(self, row: Any, v: Any, found: list[Any]) -> list[Any]:
         """Return a row as cells."""
-        return [*([row] if self.named else []), v, *(x for own in numbers for x in own)]
+        more = (cell for own, values in zip(self.beside, found, strict=True) for cell in own.cells(values))
+        return [*([row] if self.named else []), v, *more]
 
-    def rows(self, rows: Iterator[tuple[Any, Any, list[list[float]]]]) -> None:
-        """Write rows of id, answer, and the numbers beside it."""
+    def rows(self, rows: Iterator[tuple[Any, Any, list[Any]]]) -> None:
+        """Write rows of id, answer, and what stands beside it."""
         for row in rows:
             self.out.write("\t".join("" if cell is None else printable(str(cell)) for cell in self.cells(*row)) + "\n")
 
@@ -64,9 +96,9 @@ class Csv(Lines):
         """Write the heading."""
         super().begin(named)
         self.csv = csv.writer(self.out, lineterminator="\n")
-        self.csv.writerow([*(["id"] if named else []), "prediction", *(head for own in self.beside for head in own.heads())])
+        self.csv.writerow([*(["id"] if named else []), "prediction", *(head for own in self.beside for head in own.heads)])
 
-    def rows(self, rows: Iterator[tuple[Any, Any, list[list[float]]]]) -> None:
+    def rows(self, rows: Iterator[tuple[Any, Any, list[Any]]]) -> None:
         """Write rows."""
         self.csv.writerows(self.cells(*row) for row in rows)
 
@@ -74,16 +106,16 @@ class Csv(Lines):
 class JsonLines(Lines):
     """A JSON object on each line."""
 
-    def rows(self, rows: Iterator[tuple[Any, Any, list[list[float]]]]) -> None:
+    def rows(self, rows: Iterator[tuple[Any, Any, list[Any]]]) -> None:
         """Write rows."""
         for row in rows:
             self.out.write(json.dumps(self.found(*row)) + "\n")
 
-    def found(self, row: Any, v: Any, numbers: list[list[float]]) -> dict[str, Any]:
+    def found(self, row: Any, v: Any, found: list[Any]) -> dict[str, Any]:
         """Return the object of a row."""
         said = {"id": row, "prediction": v} if self.named else {"prediction": v}
-        for own, values in zip(self.beside, numbers, strict=True):
-            said |= {own.field: dict(zip(map(str, own.classes), values, strict=True))} if own.classes else {own.name: values[0]}
+        for own, values in zip(self.beside, found, strict=True):
+            said |= own.facts(values)
         return said
 
 
@@ -92,7 +124,7 @@ class Json(JsonLines):
 
     first = True
 
-    def rows(self, rows: Iterator[tuple[Any, Any, list[list[float]]]]) -> None:
+    def rows(self, rows: Iterator[tuple[Any, Any, list[Any]]]) -> None:
         """Write rows."""
         for row in rows:
             self.out.write(('{"predictions": [\n' if self.first else ",\n") + json.dumps(self.found(*row)))

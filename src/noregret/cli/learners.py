@@ -12,7 +12,7 @@ import click
 from ..text import amount
 from . import plugins
 from .options import Command, Decorator, Option, ParamType
-from .values import Costs, Grouping, ListOf, Named, Number, Pairs, Values
+from .values import Costs, Grouping, Levels, ListOf, Named, Number, Pairs, Values
 from .wording import PREFIX, spoken
 
 LEFT_OUT = ("epochs", "shuffle", "seed", "hash_bits")  # of `fit`, or of the source
@@ -24,6 +24,7 @@ SHARED = {
     "classes": "The labels, if known beforehand.",
     "class_weight": "Weights of the labels, such as spam=2,ham=1.",
     "probabilities": "Learn how probable labels are too, for predict --proba.",
+    "coverage": "Learn intervals, or sets of labels, that hold the truth this often, for predict --interval; 0.9, or 0.5,0.9.",
     "cost": "What a confusion costs, as TRUE:SAID=COST,...; 1 where nothing is said.",
     "mode": "With --cost: learn against the class of largest loss, or the one predicted.",
     "margin": "With --cost: the margin asked for.",
@@ -199,7 +200,7 @@ def options_of(cls: Any, taken: set[str], lists: bool) -> list[Option]:
             flag, kind = f"{flag}/--no-{flag.lstrip('-')}", click.BOOL
         elif kind is bool:
             kind = Named({"true": True, "false": False})
-        if lists and not isinstance(kind, (Values, Pairs, Costs, Grouping)):
+        if lists and not isinstance(kind, (Values, Levels, Pairs, Costs, Grouping)):
             kind = ListOf(kind)
         found.append(Option([flag, PREFIX + name], type=kind, default=None, metavar=metavar(kind), help=said, group=heading))
     return found
@@ -223,7 +224,7 @@ def type_of(name: str, default: Any, hint: Any) -> Any:
         return Named({"none" if k is None else str(k): k for k in mark.table})
     if isinstance(default, bool):
         return bool
-    kinds = {"classes": Values(), "class_weight": Pairs(), "cost": Costs(), "groups": Grouping()}
+    kinds = {"coverage": Levels(), "classes": Values(), "class_weight": Pairs(), "cost": Costs(), "groups": Grouping()}
     return Named({v: v for v in WORDS[name]}) if name in WORDS else kinds.get(name, click.STRING)
 
 

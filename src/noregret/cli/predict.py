@@ -10,11 +10,10 @@ from typing import Any, TextIO
 import click
 
 from ..text import amount, plural
-from .answers import FORMS, Numbers
-from .options import Command, Option, reading, source_argument, source_of, source_options
+from .answers import FORMS, Beside, ByClass, LabelSet
+from .options import Command, Option, as_usage, reading, source_argument, source_of, source_options
 from .plugins import plugin_option
 from .progress import watching
-from .wording import spoken
 
 
 @click.command("predict", cls=Command, short_help="Answer the rows of a source with a saved model.")
@@ -31,6 +30,13 @@ from .wording import spoken
 @click.option("--scores", cls=Option, is_flag=True, help="Write the scores too.")
 @click.option(
     "--proba", cls=Option, is_flag=True, help="Write the probability of each class too, of a model trained with --probabilities."
+)
+@click.option(
+    "--interval",
+    cls=Option,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="LEVEL",
+    help="Write low and high, or a set of labels, that hold the truth this often, of a model trained with --coverage.",
 )
 @click.option(
     "--reject",
@@ -71,11 +77,17 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     model = load(model_file)
     if options["proba"] and not hasattr(model, "predict_proba"):
         raise click.UsageError(f"{model_file} has learned no probabilities: train it with --probabilities")
-    opened = stream(source_of(source), **options_for(model, columns(model, reading(options))))
+    level, known = options["interval"], levels(model)
+    if level is not None and level not in known:
+        kept = f"the levels {', '.join(map(str, known))}" if known else "no coverage"
+        raise click.UsageError(f"{model_file} keeps to {kept}: train it with --coverage {level}")
+    with as_usage():
+        opened = stream(source_of(source), **options_for(model, identified(model, reading(options))))
     found = Tally(getattr(model, "learner", model))
     with watching(quiet, found.learner.name, leave=False) as shown, target(output) as out:
-        lines = FORMS["json" if as_json else form](out, found.beside(options["scores"], options["proba"]))
-        for said in limited(answer(opened, model, reject=options["reject"], proba=options["proba"]), options["limit"]):
+        lines = FORMS["json" if as_json else form](out, found.beside(*(options[k] for k in ("scores", "proba", "interval"))))
+        asked = {k: options[k] for k in ("reject", "proba", "interval")}
+        for said in limited(answer(opened, model, **asked), options["limit"]):
             lines.write(said)
             found.add(said)
             shown(found.rows, opened)
@@ -86,19 +98,17 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
         click.echo(found.sentence(), err=True)
 
 
-def columns(model: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of the source; those about columns must agree with the model's, except the id."""
-    from ..algorithm.params import same_value
+def levels(model: Any) -> list[float]:
+    """Return the levels of coverage that a model keeps to."""
+    found = getattr(getattr(model, "learner", model), "coverage", None)
+    return [] if found is None else list(found) if isinstance(found, (list, tuple)) else [found]
 
+
+def identified(model: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the source without the column of ids, which a table takes from any column."""
     table = getattr(getattr(model, "front", None), "table", None)
-    if table is None:
-        return options
-    for name in [k for k in options if k in table.get_params()]:
-        value = options.pop(name)
-        if name == "id":
-            table.identify(value)
-        elif not same_value(value, getattr(table, name)):
-            raise click.UsageError(spoken(f"the model knows its own columns ({name}={getattr(table, name)!r}): leave out {name}="))
+    if table is not None and "id" in options:
+        table.identify(options.pop("id"))
     return options
 
 
@@ -113,7 +123,7 @@ def limited(answers: Iterator[Any], limit: int | None) -> Iterator[Any]:
             continue
         part = slice(0, left)
         truth = said.truth if said.truth is None else some(said.truth, part)
-        rest = {name: None if (v := getattr(said, name)) is None else v[part] for name in ("ids", "scores", "proba")}
+        rest = {name: None if (v := getattr(said, name)) is None else v[part] for name in ("ids", "scores", "proba", "region")}
         yield said._replace(y=said.y[part], truth=truth, **rest)
         return
 
@@ -134,11 +144,17 @@ class Tally:
         self.rows = self.labelled = self.rejected = 0
         self.wrong = 0.0  # mistakes, or the sum of sizes of errors
 
-    def beside(self, scores: bool, proba: bool) -> list[Numbers]:
-        """Return the numbers that are written beside the answers: of each class, or one where there is one score."""
+    def beside(self, scores: bool, proba: bool, interval: float | None) -> list[Beside]:
+        """Return what is written beside the answers."""
         classes = self.learner.classes_.tolist() if self.task.classes else []
-        found = [Numbers("score", "scores", classes if len(classes) > 2 else [])] if scores else []
-        return found + ([Numbers("probability", "proba", classes)] if proba else [])
+        found: list[Beside] = []
+        if scores:
+            found.append(ByClass("scores", "score", classes) if len(classes) > 2 else Beside("scores", ["score"]))
+        if proba:
+            found.append(ByClass("proba", "probability", classes))
+        if interval is not None:
+            found.append(LabelSet("region", ["set"]) if self.task.classes else Beside("region", ["low", "high"]))
+        return found
 
     def add(self, said: Any) -> None:
         """Count some answers."""

@@ -111,6 +111,22 @@ class Values(ParamType):
         return [plain(part) for part in value.split(",")] if isinstance(value, str) else list(value)
 
 
+class Levels(ParamType):
+    """A share, or several with commas between them."""
+
+    name, shown = "levels", "LEVEL,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | list[float]:
+        """Return the number, or the list of them."""
+        if not isinstance(value, str):
+            return list(value) if isinstance(value, (list, tuple)) else float(value)
+        try:
+            found = [float(part) for part in value.split(",")]
+        except ValueError:
+            self.fail(f"expected numbers such as 0.9 or 0.5,0.9, got {value!r}", param, ctx)
+        return found if len(found) > 1 else found[0]
+
+
 class Pairs(ParamType):
     """Labels with numbers: spam=2,ham=1."""
 

@@ -64,7 +64,10 @@ KINDS: dict[str, Kind] = {
         probable=("log_loss", "brier", "ece"),
         losses=("hinge", "squared_hinge", "log", "exponential", "perceptron"),
         main=("hinge", "log"),
-        columns=(Shown("auc", "AUC", 5), Shown("log_loss", "log loss of p", 7), Shown("ece", "calibration", 6)),
+        columns=(
+            Shown("auc", "AUC", 5), Shown("log_loss", "log loss of p", 7), Shown("ece", "calibration", 6),
+            Shown("set_size", "set size", 6),
+        ),
     ),
     "regression": Kind(
         figures=lambda loss, epsilon, window, fading: RealFigures(window, fading, epsilon, loss),
@@ -81,7 +84,7 @@ KINDS: dict[str, Kind] = {
         errors=("mae", "rmse", "bias"),
         losses=("square", "absolute", "epsilon_insensitive", "squared_epsilon_insensitive"),
         main=("square", "absolute"),
-        columns=(Shown("rmse", "RMSE", 6), Shown("r2", "R2", 6)),
+        columns=(Shown("rmse", "RMSE", 6), Shown("r2", "R2", 6), Shown("coverage", "coverage", 5), Shown("width", "width", 6)),
         curves=("loss",),
     ),
     "one_class": Kind(

@@ -398,6 +398,8 @@ class RLS(Regressor):
         columns, m = 1 if Y.ndim == 1 else Y.shape[1], self.held
         if m is not None and m.dims["target"] != columns:
             raise ValueError(f"expected {m.dims['target']} target(s) a row, as at first, got {columns}")
+        if columns > 1 and self.coverage is not None:
+            raise ValueError(f"coverage={self.coverage} is for one target a row, got {columns}")
         return Y
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **given: Any) -> RLS:
@@ -515,14 +517,18 @@ class RLS(Regressor):
             return super().predict_one(x)
         return self.predict([x] if isinstance(x, Mapping) else np.reshape(x, (1, -1)))[0]
 
-    def predict_interval(self, X: Any, level: float = 0.95) -> np.ndarray:
-        """Return, for each row (and target), the ends of the interval that holds a new target with probability `level`.
+    def predict_interval(self, X: Any, level: float | None = None) -> np.ndarray:
+        """Return, for each row (and target), the ends of the interval that holds a new target with probability `level`, 0.95.
 
+        With `coverage=` and no level, those of every regressor, which hold it as often on any sequence. Otherwise
         f -+ t sqrt(noise (1 + x'Px)), t a quantile of Student's distribution with as many degrees of freedom as there are
         examples: the posterior of a linear model with normal noise and a normal prior of variance noise/ridge on each weight.
         """
         from scipy.special import stdtrit
 
+        if level is None and self.coverage is not None:
+            return self._predict_interval(X)
+        level = 0.95 if level is None else level
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must be in (0, 1), got {level!r}")
         Z, f = self._answer(X)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..calibration.calibration import Calibration
 from ..files.json_values import Tensors, expect
 
 START = "calibration."  # of the names of its tensors
+
+
+def wish(given: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return what parameters ask of a calibration."""
+    return given.get("probabilities"), repr(given.get("coverage"))
 
 
 def packed(calibration: Calibration | None, meta: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
@@ -37,6 +42,8 @@ def joined(out: Any, parts: Sequence[Any], shares: Sequence[float], sums: bool) 
     if out.calibration is None:
         return None
     table = out.labels
+    if table is None:
+        return out.calibration.joined([m.calibration for m in parts], shares, sums, (), ())
     codes = [[table.index[v] for v in m.labels.values] for m in parts]
     facing = [(m.labels.positive == 0) == (table.positive == own[0]) for m, own in zip(parts, codes, strict=True)]
     return out.calibration.joined([m.calibration for m in parts], shares, sums, codes, facing)

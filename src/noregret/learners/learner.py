@@ -11,7 +11,7 @@ import numpy as np
 from ..algorithm.kernel_options import kernelizable
 from ..algorithm.rounds import EXAMPLES, UPDATES
 from ..algorithm.state import COUNT, Need, needs_of
-from ..calibration.calibration import pausing
+from ..calibration.calibration import Said, pausing
 from ..inputs import checking
 from ..inputs.checking import Rows
 from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, arrivals, is_dicts, moved, read_all, stacked
@@ -33,7 +33,8 @@ class Progress(NamedTuple):
     seen: int = 0  # the tally's note of the classes seen
     tie: int = 1
     positive: int = 0
-    p: np.ndarray | None = None  # probabilities from before each update by code, where they are learned
+    blind: int = 0  # so many of them, the first, were answered before any label was known
+    said: Said | None = None  # probabilities, intervals or sets from before each update, where they are learned
 
 
 class Learner(KernelInterface, Base):
@@ -276,11 +277,11 @@ class Learner(KernelInterface, Base):
         m.features.check(rows, type(self).__name__)
         return m.score(self.place(m, rows, grow=False))
 
-    def chances_by(self, m: Model, rows: Rows) -> np.ndarray | None:
-        """Return the probabilities of checked rows by a model of this learner, by code; None where it learns none."""
+    def said_by(self, m: Model, rows: Rows) -> Said | None:
+        """Return how sure a model of this learner is of checked rows; None where it does not learn that."""
         if m.calibration is None:
             return None
-        return m.calibration.forecast(m.evidence(self.place(m, rows, grow=False)), m.known)
+        return m.calibration.told(m.evidence(self.place(m, rows, grow=False)), m.known)
 
     def _keep(self, m: Model) -> None:
         """Keep a new model once it has learned something (rows of weight 0 alone leave none)."""
@@ -356,7 +357,8 @@ class Learner(KernelInterface, Base):
 
     def _run(self, m: Model, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> list[Progress]:
         """Learn from checked rows in order."""
-        return [Progress(m.learn(rows, y, c), y)]
+        f = m.learn(rows, y, c)
+        return [Progress(f, y, said=None if m.calibration is None else m.calibration.taken())]
 
     @property
     def has_schedule(self) -> bool:

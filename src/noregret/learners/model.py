@@ -15,6 +15,7 @@ from ..algorithm.params import depends_on_width
 from ..algorithm.rounds import EXAMPLES, SEEN, TIE, UnitCost
 from ..algorithm.state import Dims, Slot, settle, squares, tmap
 from ..calibration.calibration import Calibration, Scores
+from ..calibration.coverage import continued
 from ..engine import compiling
 from ..files import packing
 from ..files.json_values import Tensors, expect
@@ -22,7 +23,7 @@ from ..files.saved_tables import check_tally, features_meta, features_of, labels
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features
 from ..inputs.labels import Labels
-from .calibrated import packed, restore, unpacked
+from .calibrated import packed, restore, unpacked, wish
 from .drivers import Drivers, Job, Text, drivers, flatten
 from .held import Held
 from .merging import unite_features, unite_labels
@@ -122,10 +123,10 @@ class Model(Held):
 
     def retune(self, given: dict[str, Any]) -> None:
         """Use new parameters from now on; probabilities that are asked for now begin now."""
-        asked = self.given.get("probabilities")
+        asked = wish(self.given)
         super().retune(given)
-        if given.get("probabilities") != asked:
-            self.calibration = self.uncalibrated()
+        if wish(given) != asked:
+            self.calibration = continued(self.calibration, self.uncalibrated())
         if self.many and self.labels is not None:
             self.cost = self.task.costs(self.algorithm, given, self.labels)
             self.refresh()
@@ -287,18 +288,19 @@ class Model(Held):
         return out[0]
 
     def calibrate(self, f: np.ndarray, y: np.ndarray, c: np.ndarray | None) -> None:
-        """Let the calibration learn from scores and what the step took for the labels; the state does not change."""
-        if self.calibration is None:
-            return
-        assert self.labels is not None
-        positive = self.labels.positive
-        codes = y if self.many else np.where(y > 0.0, positive, 1 - positive)
-        self.calibration.learn(Scores(f, self.many, positive), codes, c)
+        """Let the calibration learn from scores and what the step took for the targets; the state does not change."""
+        if self.calibration is not None:
+            codes = y if self.labels is None or self.many else np.where(y > 0.0, self.positive, 1 - self.positive)
+            self.calibration.learn(Scores(f, self.many, self.positive), codes, c)
+
+    @property
+    def positive(self) -> int:
+        """The code of the class whose score is the one of two."""
+        return 0 if self.labels is None else self.labels.positive
 
     def evidence(self, rows: Rows) -> Scores:
         """Return of rows what the calibration learns from."""
-        assert self.labels is not None
-        return Scores(self.score(rows), self.many, self.labels.positive)
+        return Scores(self.score(rows), self.many, self.positive)
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the scores; nothing changes, in any number of threads."""

@@ -68,9 +68,9 @@ def near(learner: Learner, gamma: float, B: int = 100) -> Any:
 class CalibratedVotes(VotingPool):
     """Votes, with one calibrator for all of them."""
 
-    def uncalibrated(self) -> Calibration | None:
+    def probable(self) -> Calibration:
         """Return what makes probabilities of votes."""
-        return Calibrator(self.known) if self.given.get("probabilities") else None
+        return Calibrator(self.known)
 
 
 class Auto(Hedge):
@@ -107,7 +107,7 @@ class Auto(Hedge):
     sleeps: ClassVar[bool] = True
 
     @property
-    def model_class(self) -> Any:  # type: ignore[override]
+    def model_class(self) -> Any:
         """The kind of pool: votes cost less than probabilities."""
         return CalibratedVotes if self.__dict__.get("budget") == "fast" else MixingPool
 

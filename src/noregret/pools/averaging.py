@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..calibration.calibration import Calibration, Scores
 from ..engine.compiling import compiled
 from ..engine.words import strict
 from ..families.least_squares import RLS
@@ -84,6 +85,7 @@ class AveragingPool(Pool):
         """Make the sums of the targets, and what combines the answers."""
         self.seen = np.zeros(6)
         self.combination = combination()
+        self.calibration = self.uncalibrated()
 
     def kept(self) -> dict[str, np.ndarray]:
         """Return what changes from round to round beside the members."""
@@ -115,7 +117,14 @@ class AveragingPool(Pool):
         P = self._advice(f, before, lambda Z: self.combination.learn_many(Z, z, sample_weight=weights))
         W = self.weighing.average(P, y, weights)
         self.note(int((weights > 0.0).sum()))
-        return self._mean(W, P)
+        out = self._mean(W, P)
+        if self.calibration is not None:
+            self.calibration.learn(Scores(out, False, 0), y, c)
+        return out
+
+    def uncalibrated(self) -> Calibration | None:
+        """Return what makes intervals of answers, before it has learned anything."""
+        return self.task.calibration(self.learner, self.given, 0)
 
     def answer(self, f: list[np.ndarray]) -> np.ndarray:
         """Return the answers of the present weights, given the scores of each member."""

@@ -39,9 +39,9 @@ class MixingPool(VotingPool):
         self.forecasters = [Calibrator(self.known) for _ in self.members]
         self.last, self.combination = LastLabel(), Combination(len(self.members) + 1)
 
-    def uncalibrated(self) -> Calibration | None:
+    def probable(self) -> Calibration:
         """Return what makes probabilities of the answers, which are log odds already."""
-        return Linked("log_odds") if self.given.get("probabilities", True) else None
+        return Linked("log_odds")
 
     def forget(self) -> None:
         """Let the members start over with the current features, labels and counts; their losses so far stay."""

@@ -15,20 +15,20 @@ import numpy as np
 
 from ..algorithm.params import same_value
 from ..algorithm.rounds import EXAMPLES, UPDATES
-from ..calibration.calibration import Calibration, stacked
+from ..calibration.calibration import Calibration, Said, Scores, together
+from ..calibration.coverage import continued
 from ..files.json_values import Tensors, expect
 from ..files.saved_tables import check_tally, features_meta, features_of, labels_meta, labels_of, names_tensors
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features
 from ..inputs.labels import Labels
-from ..learners.calibrated import packed, restore, unpacked
+from ..learners.calibrated import packed, restore, unpacked, wish
 from ..learners.learner import Learner
 from ..learners.learner_file import restored
 from ..learners.model import Model
 from ..learners.task import Task
 from .members import Team, members
 from .weighing import Weighing
-
 
 BLOCK = 1024  # rows after which it is decided who sleeps
 FAINT = 1e-3  # a weight that does not count
@@ -95,9 +95,9 @@ class Pool:
         if not all(same_value(given.get(k), self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another pool: call reset() first, or make a new learner")
         _, self.weighing.eta, self.weighing.alpha = self.learner.rule_of(given)
-        asked, self.given = self.given.get("probabilities"), given
-        if given.get("probabilities") != asked:
-            self.calibration = self.uncalibrated()
+        asked, self.given = wish(self.given), given
+        if wish(given) != asked:
+            self.calibration = continued(self.calibration, self.uncalibrated())
 
     def uncalibrated(self) -> Calibration | None:
         """Return what makes probabilities of the members' scores, before it has learned anything."""
@@ -115,8 +115,8 @@ class Pool:
             said += [] if self.calibration is None else [self.said(part, lives)]
             if lives and self.learner.sleeps and self.tally[EXAMPLES] % BLOCK == 0:
                 self.rest()
-        if self.calibration is not None and not any(p is None for p in said):
-            self.calibration.said = stacked(said)  # type: ignore[arg-type]
+        if self.calibration is not None and None not in said:
+            self.calibration.said = together(said)  # type: ignore[arg-type]
         return np.concatenate(found)
 
     def _edges(self, live: np.ndarray) -> list[int]:
@@ -148,10 +148,10 @@ class Pool:
         """Return which members hardly count; one asleep has no weight."""
         return self.weighing.weights[: len(self.members)] < FAINT
 
-    def said(self, rows: Rows, lives: bool) -> np.ndarray | None:
-        """Return the probabilities of rows that were played, or that have weight 0."""
+    def said(self, rows: Rows, lives: bool) -> Said | None:
+        """Return what was said of rows that were played, or is said of those of weight 0."""
         assert self.calibration is not None
-        return self.calibration.taken() if lives else self.calibration.forecast(self.evidence(rows), self.known)
+        return self.calibration.taken() if lives else self.calibration.told(self.evidence(rows), self.known)
 
     @property
     def known(self) -> int:
@@ -160,7 +160,7 @@ class Pool:
 
     def evidence(self, rows: Rows) -> Any:
         """Return of rows what the calibration learns from."""
-        raise NotImplementedError
+        return Scores(self.score(rows), self.many, 0 if self.labels is None else self.labels.positive)
 
     def play(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Do so with rows that not all have weight 0."""
@@ -219,8 +219,7 @@ class Pool:
         m: Any = learner.model_with(None, features, labels)
         m.many = meta["many"]
         for k, a in m.kept().items():
-            found = tensors.pop(f"state.{k}", a if k == "awake" else None)  # nobody slept in older files
-            expect(found is not None, f"the array state.{k}", sorted(tensors))
+            found = tensors.pop(f"state.{k}", a) if k == "awake" else tensors.pop(f"state.{k}")  # nobody slept in older files
             expect(found.dtype == a.dtype and found.shape == a.shape, f"{k} of shape {a.shape}", found.shape)
             expect(bool(np.isfinite(found).all()), f"finite numbers in {k}", found)
             a[:] = found

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..algorithm.rounds import EXAMPLES, MISTAKES, SEEN, TIE
 from ..calibration.calibration import Calibration, Linked, Scores
+from ..calibration.coverage import Sets, levels_of
 from ..calibration.mixture import Mixture
 from ..engine.compiling import compiled
 from ..families.adaptive import NAG
@@ -35,10 +36,15 @@ class VotingPool(Pool):
         self.calibration = self.uncalibrated()
 
     def uncalibrated(self) -> Calibration | None:
+        """Return what makes probabilities and sets, if they are asked for."""
+        if self.given.get("coverage") is not None:
+            return Sets(levels_of(self.given["coverage"]), self.probable(), self.known)
+        return self.probable() if self.weighing.rule == "bayes" or self.given.get("probabilities") else None
+
+    def probable(self) -> Calibration:
         """Return what makes probabilities of the members' scores; by the rule "bayes" the answer is log odds already."""
-        if self.given.get("probabilities"):
-            return Mixture(len(self.members), self.known)
-        return Linked("log_odds") if self.weighing.rule == "bayes" else None
+        bayes, asked = self.weighing.rule == "bayes", self.given.get("probabilities")
+        return Linked("log_odds") if bayes and not asked else Mixture(len(self.members), self.known)
 
     @property
     def dims(self) -> dict[str, int]:
@@ -94,7 +100,7 @@ class VotingPool(Pool):
         self.see(codes[live])
         out = np.zeros((rows.n, self.dims["class"]))
         out[live] = self._mixed(W, losses, codes[live]) if self.calibrators else self._voted(W, predicted)
-        if isinstance(self.calibration, Mixture):
+        if self.calibration is not None and self.calibration.pooled:
             self.calibration.learn([Scores(piece.f, piece.many, piece.positive) for piece in learned], codes, c)
         elif self.calibration is not None:
             self.calibration.learn(Scores(out, self.many, self.labels.positive), codes, c)
@@ -150,8 +156,8 @@ class VotingPool(Pool):
 
     def evidence(self, rows: Rows) -> Any:
         """Return of rows what the calibration learns from."""
-        if not isinstance(self.calibration, Mixture):
-            return Scores(self.score(rows), self.many, self.labels.positive)
+        if self.calibration is None or not self.calibration.pooled:
+            return super().evidence(rows)
         f = self.members.score(self.numbered(rows), self.weighing.awake)
         return [Scores(s, member.m.many, self.labels.positive) for s, member in zip(f, self.members, strict=True)]
 

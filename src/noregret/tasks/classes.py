@@ -10,6 +10,7 @@ import numpy as np
 from ..algorithm.rounds import SEEN, TIE, ByPrediction, MaxLoss, UnitCost
 from ..calibration.calibration import Calibration, Linked
 from ..calibration.calibrator import Calibrator
+from ..calibration.coverage import Sets, levels_of
 from ..inputs import checking
 from ..inputs.labels import Coded, Labelled, Labels, plain, refuse_fraction, refuse_mixed
 from ..learners.drivers import Text
@@ -77,9 +78,10 @@ class Classification(Task):
 
     def calibration(self, algorithm: Any, given: Mapping[str, Any], known: int) -> Calibration | None:
         """Return what makes probabilities of scores, of so many known classes; None where they are not asked for."""
-        if algorithm.link:
-            return Linked(algorithm.link)
-        return Calibrator(known) if given.get("probabilities") else None
+        inner: Calibration = Linked(algorithm.link) if algorithm.link else Calibrator(known)
+        if given.get("coverage") is not None:
+            return Sets(levels_of(given["coverage"]), inner, known)
+        return inner if algorithm.link or given.get("probabilities") else None
 
     def costs(self, algorithm: Any, given: Mapping[str, Any], labels: Labels) -> Any:
         """Return how rivals are chosen: by cost and mode, with the margin each confusion asks for (C.4)."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..algorithm.rounds import SEEN, TIE
+from ..calibration.coverage import Sets, members
 from ..inputs import checking
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features, Named
@@ -16,6 +17,7 @@ from ..learners.learner import Learner, Progress
 from ..learners.model import Model
 from .classes import CLASSIFICATION, class_weight_of, distinct, sign, widest
 from .compact import Compactable
+from .covered import by_level, covered
 
 SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])  # which of two classes is the positive one: the sign of each
 BOOLEANS = (bool, np.bool_)
@@ -33,14 +35,15 @@ class Classifier(Compactable):
         "classes": None,
         "class_weight": None,
         "probabilities": False,
+        "coverage": None,
         **COSTS,
         **Learner.options,
     }
 
     @classmethod
     def _unfit(cls) -> set[str]:
-        able = not (cls.link or cls.by_domain)
-        return super()._unfit() | (set() if cls.takes_cost else {*COSTS}) | (set() if able else {"probabilities"})
+        unable = {"probabilities", "coverage"} if cls.by_domain else {"probabilities"} if cls.link else set()
+        return super()._unfit() | (set() if cls.takes_cost else {*COSTS}) | unable
 
     # ---- learning ----------------------------------------------------------------------------------------------------
     def learn_many(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> np.ndarray:
@@ -169,7 +172,7 @@ class Classifier(Compactable):
         """Learn, and note what was known before."""
         known = (m.many, int(m.tally[SEEN]), int(m.tally[TIE]), labels.positive)
         f = m.learn(rows, target, c if c is None else c[: rows.n])
-        return Progress(f, y, *known, None if m.calibration is None else m.calibration.taken())
+        return Progress(f, y, *known, said=None if m.calibration is None else m.calibration.taken())
 
     def _weigh(self, y: Labelled, c: np.ndarray | None, balance: bool) -> np.ndarray | None:
         """Return sample weights times class weights."""
@@ -257,7 +260,7 @@ class Classifier(Compactable):
 
     def _with_probabilities(self, method: Any) -> Any:
         """Return a method, if there are probabilities; scikit-learn asks by `hasattr`."""
-        if self.link or self.__dict__.get("probabilities"):
+        if self.link or self.__dict__.get("probabilities") or self.__dict__.get("coverage") is not None:
             return method
         if "probabilities" in self.defaults:
             raise AttributeError(f"{type(self).__name__} learns probabilities where it is asked to: give it probabilities=True")
@@ -284,6 +287,43 @@ class Classifier(Compactable):
         assert m.labels is not None
         p = self._chances(m, sparse_row(*m.features.row(x, False)))[0]
         return dict(zip(m.labels.sorted, p.tolist(), strict=True))
+
+    @property
+    def predict_set(self) -> Callable[[Any], list[Any]]:
+        """`predict_set(X)`: for each row the labels of a set that holds the truth as often as `coverage` says, likeliest first.
+
+        With several levels, a list of sets for each row. It needs `coverage=0.9` or another level.
+        """
+        return covered(self, self._predict_set)
+
+    @property
+    def predict_set_one(self) -> Callable[[Any], Any]:
+        """`predict_set_one(x)`: the same for one example; nothing before any label is known."""
+        return covered(self, self._predict_set_one)
+
+    def _predict_set(self, X: Any) -> list[Any]:
+        return self.sets_of(self.model, self._predict_proba(X))
+
+    def _predict_set_one(self, x: Any) -> Any:
+        m = self.held or self.new_model(self._one(x))
+        p = np.array([[*self._predict_proba_one(x).values()]])
+        return self.sets_of(m, p)[0]
+
+    def sets_of(self, m: Model, p: np.ndarray) -> list[Any]:
+        """Return the sets of rows, given the probabilities of `classes_`."""
+        assert isinstance(m.calibration, Sets)
+        return by_level(self.coverage, [self._set_of(m, p, u) for u in m.calibration.u.tolist()])
+
+    def _set_of(self, m: Model, p: np.ndarray, u: float) -> list[list[Any]]:
+        assert m.labels is not None
+        classes, held = m.labels.sorted, members(p, u) if p.shape[1] else np.zeros(p.shape, bool)
+        return [[classes[k] for k in np.argsort(-q, kind="stable") if own[k]] for q, own in zip(p, held, strict=True)]
+
+    def region_of(self, rows: Rows, level: float) -> list[list[Any]]:
+        """Return the sets of checked rows at one of the levels."""
+        m = self.model
+        assert isinstance(m.calibration, Sets)
+        return self._set_of(m, self.chances_of(rows), m.calibration.u[m.calibration.place(level)].item())
 
     def _calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         rows = self._placed(X)

@@ -20,11 +20,21 @@ class Answers(NamedTuple):
     scores: np.ndarray  # one column, or one per class in the order of `classes_`
     truth: Any  # what the source says, or None
     proba: np.ndarray | None = None  # one column per class in the order of `classes_`, if asked for
+    region: Any = None  # low and high of each row, or a list of labels, if asked for
 
 
-def answer(source: Any, model: Trainable, *, reject: float | None = None, proba: bool = False, **options: Any) -> Iterator[Answers]:
-    """Answer the rows of a stream in order, without learning; with `proba`, also the probability of each class.
+def answer(
+    source: Any,
+    model: Trainable,
+    *,
+    reject: float | None = None,
+    proba: bool = False,
+    interval: float | None = None,
+    **options: Any,
+) -> Iterator[Answers]:
+    """Answer the rows of a stream in order, without learning.
 
+    With `proba`, also the probability of each class; with `interval`, low and high, or a set of labels, at this level of coverage.
     With `reject`, a second-order learner answers None where it is less sure than that (see `predict` of AROW).
     """
     opened = stream(source, **options_for(model, options))
@@ -41,4 +51,5 @@ def answer(source: Any, model: Trainable, *, reject: float | None = None, proba:
         f = learner.score_rows(batch.data)
         predicted = learner.task.answers(m, f) if reject is None else learner.sure(batch.data, reject)
         chances = learner.chances_of(batch.data) if proba else None
-        yield Answers(batch.ids, predicted, learner.task.margins(m, f), batch.y, chances)
+        region = None if interval is None else learner.region_of(batch.data, interval)
+        yield Answers(batch.ids, predicted, learner.task.margins(m, f), batch.y, chances, region)

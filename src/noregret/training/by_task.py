@@ -98,8 +98,10 @@ def task_of(opened: Stream) -> tuple[str, list[str]]:
     if not opened.reader.replayable:
         raise ValueError("standard input is read once, and the learners depend on what is in it: name them")
     batch = next(iter(opened.chunks()), None)
-    if batch is None or batch.y is None:
-        raise ValueError(f"{opened.name} has no {'examples' if batch is None else 'labels'}")
+    if batch is None:
+        raise opened.nothing()
+    if batch.y is None:
+        raise ValueError(f"{opened.name} has no labels")
     if isinstance(batch.y, Coded) and not amounts(batch.y):
         return "classification", []
     values = np.unique(as_numbers(batch.y, ""))

@@ -37,6 +37,12 @@ from .table_settings import Category, Cross, Date, Hash, Ignore, Number, TableSe
 __all__ = ["Category", "Cross", "Date", "Hash", "Ignore", "Number", "Pipeline", "Text", "pipeline"]
 
 
+ASKED = (
+    "decision_function", "predict_proba", "predict_proba_one", "predict_set", "predict_set_one", "predict_interval",
+    "predict_interval_one", "calibrate",
+)  # fmt: skip  # of the learner, where it has them
+
+
 def pipeline(*steps: Any) -> Pipeline:
     """Return a pipeline: a Table or settings of one (Text, Category, Cross, Hash, ...), maps of rows, and last a learner.
 
@@ -306,6 +312,26 @@ class Pipeline(Saved):
             return {}
         return dict(zip(self.classes_.tolist(), self._predict_proba([x])[0].tolist(), strict=True))
 
+    def _predict_set(self, X: Any) -> list[Any]:
+        """Return the labels of a set for each row."""
+        learner: Any = self.learner
+        found: list[Any] = learner.sets_of(learner.model, self._predict_proba(X))
+        return found
+
+    def _predict_set_one(self, x: Any) -> Any:
+        """Return the labels of the set of one example."""
+        return self._predict_set([x])[0] if self.learner.started else []
+
+    def _predict_interval(self, X: Any) -> np.ndarray:
+        """Return low and high of each row."""
+        learner: Any = self.learner
+        found: np.ndarray = learner.intervals_of(learner.model, self.predict(X))
+        return found
+
+    def _predict_interval_one(self, x: Any) -> Any:
+        """Return low and high of one example."""
+        return tuple(self._predict_interval([x])[0].tolist())
+
     def _calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows how probable labels are, given the scores; neither front nor scores change."""
         learner: Any = self.learner
@@ -423,7 +449,7 @@ class Pipeline(Saved):
         return self.front.table.collisions
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("decision_function", "predict_proba", "predict_proba_one", "calibrate"):
+        if name in ASKED:
             getattr(self.learner, name)  # its own error, where it has none
             return getattr(self, f"_{name}")
         if not name.startswith("_") and (name.endswith("_") or name in ("state", "task", "merges", "bound", "name")):

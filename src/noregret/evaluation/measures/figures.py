@@ -13,9 +13,11 @@ import numpy as np
 
 from ...inputs.labels import ordered
 from .auc import Ranking
+from .covering import Covering
 from .reliability import Reliability
 
 if TYPE_CHECKING:
+    from ...calibration.calibration import Said
     from ...learners.learner import Progress
 
 TABLE_CLASSES = 256  # with more the confusion table is not kept; its margins are
@@ -220,7 +222,7 @@ class ClassFigures:
         self.table: np.ndarray | None = np.zeros((0, 1))  # rows: truth; columns: answers
         self.pair = Ranking()  # while there is one score a row: of the positive class, halved
         self.rankings: list[Ranking] | None = []  # by class
-        self.reliability = Reliability()
+        self.reliability, self.covering = Reliability(), Covering("set_size")
 
     def add(
         self, y: np.ndarray, predicted: np.ndarray, f: np.ndarray, c: np.ndarray | None = None, seen: np.ndarray | None = None
@@ -252,9 +254,16 @@ class ClassFigures:
 
         predicted, seen = answered(piece)
         self.positive = piece.positive
-        if piece.p is not None:
-            self.reliability.add(piece.y, piece.p, seen, c, piece.positive)
+        if piece.said is not None:
+            self.assured(piece.y, piece.said, seen, c, piece.positive)
         return self.add(piece.y, predicted, piece.f, c, seen)
+
+    def assured(self, y: np.ndarray, said: Said, seen: np.ndarray, c: np.ndarray | None, positive: int) -> None:
+        """Take what was said of how sure answers were."""
+        if said.p is not None:
+            self.reliability.add(y, said.p, seen, c, positive)
+            if said.reach is not None:
+                self.covering.add_sets(y, said.p, said.reach[:, 0], seen, c)
 
     def _count(self, y: np.ndarray, predicted: np.ndarray, c: np.ndarray | None) -> None:
         self._grow(int(max(y.max(), predicted.max())) + 1)
@@ -327,6 +336,7 @@ class ClassFigures:
             self.table[:K, : K + 1] += later.table
         self._merge_rankings(later)
         self.reliability += later.reliability
+        self.covering += later.covering
         return self
 
     def _merge_rankings(self, later: ClassFigures) -> None:
@@ -384,6 +394,7 @@ class ClassFigures:
             "mcc": ((N * agreed - chance) / np.sqrt(spread) if spread > 0.0 else 0.0) if N else None,
             "auc": self.auc(),
             **(self.reliability.metrics() if self.reliability.measured else {}),
+            **self.covering.metrics(),
         }
 
     def confusion(self, labels: Sequence[Any] | None = None) -> dict[str, Any] | None:
@@ -450,8 +461,57 @@ def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 # ---- regression ------------------------------------------------------------------------------------------------------
+class Errors:
+    """How far answers were from their targets, and how far the targets spread."""
+
+    def __init__(self) -> None:
+        self.weight = self.surplus = self.square = self.absolute = 0.0
+        self.mean = self.scatter = 0.0  # of the targets: their mean, and the sum of squares about it
+
+    def add(self, y: np.ndarray, e: np.ndarray, c: np.ndarray | None) -> None:
+        """Take more rows: the targets, the errors, the weights."""
+        weight = len(y) if c is None else float(c.sum())
+        if not weight:
+            return
+        mean = total(y, c) / weight
+        self._spread(weight, mean, total((y - mean) ** 2, c))
+        self.surplus += total(e, c)
+        self.square += total(e * e, c)
+        self.absolute += total(np.abs(e), c)
+
+    def _spread(self, weight: float, mean: float, scatter: float) -> None:
+        """Join the spread of more targets to that so far (Chan, Golub, LeVeque 1983)."""
+        both, apart = self.weight + weight, mean - self.mean
+        self.scatter += scatter + apart * apart * self.weight * weight / both
+        self.mean += apart * weight / both
+        self.weight = both
+
+    def __iadd__(self, later: Errors) -> Self:
+        """Take the rows that came after."""
+        if later.weight:
+            self._spread(later.weight, later.mean, later.scatter)
+        self.surplus += later.surplus
+        self.square += later.square
+        self.absolute += later.absolute
+        return self
+
+    def metrics(self) -> dict[str, float | None]:
+        """Return the metrics; `bias` is the mean of answer minus target."""
+        square, unexplained = ratio(self.square, self.weight), ratio(self.square, self.scatter)
+        return {
+            "mae": ratio(self.absolute, self.weight),
+            "rmse": None if square is None else float(np.sqrt(square)),
+            "r2": None if unexplained is None else 1.0 - unexplained,
+            "bias": ratio(self.surplus, self.weight),
+        }
+
+
 class RealFigures:
-    """The figures of a regressor; `loss` is its own, `drawn` the one that curves follow, the same unless said."""
+    """The figures of a regressor; `loss` is its own, `drawn` the one that curves follow, the same unless said.
+
+    Losses are those of all rows, as in the theorems. The metrics leave out rows that were answered before any target was known:
+    where targets lie far from 0, these alone would decide.
+    """
 
     LOSSES: tuple[str, ...] = ("square", "absolute", "epsilon_insensitive")
     mistakes = None
@@ -459,51 +519,48 @@ class RealFigures:
     def __init__(self, window: int | None = None, fading: float | None = None, epsilon: float = 0.1, loss: str = "square") -> None:
         self.epsilon, self.loss = epsilon, known(loss, REAL_LOSSES)
         self.drawn = self.loss
-        self.examples, self.weight, self.surplus = 0, 0.0, 0.0
-        self.mean = self.scatter = 0.0  # of the targets: their mean, and the sum of squares about it
+        self.examples, self.weight = 0, 0.0
+        self.errors = Errors()
         self.sums = dict.fromkeys(dict.fromkeys((*self.LOSSES, loss)), 0.0)
         self.recent = Recent(window, fading, 1)
+        self.covering = Covering("width")
 
-    def add(self, y: np.ndarray, f: np.ndarray, c: np.ndarray | None = None) -> RowCosts:
-        """Take more rows: the targets, the answers from before each update, the weights; return what each cost."""
+    def add(self, y: np.ndarray, f: np.ndarray, c: np.ndarray | None = None, blind: int = 0) -> RowCosts:
+        """Take more rows: the targets, the answers from before each update, the weights; return what each cost.
+
+        The first `blind` of them were answered before any target was known.
+        """
         f = np.asarray(f, np.float64).reshape(-1)
         if not len(y) == len(f) == (len(y) if c is None else len(c)):
             raise ValueError(f"y, f and c must be of one length, got {len(y)}, {len(f)}, {c if c is None else len(c)}")
         if not len(y):
             return NOTHING
-        e = f - y
-        losses = {name: REAL_LOSSES[name](e, self.epsilon) for name in self.sums}
-        weight = len(y) if c is None else float(c.sum())
-        mean = total(y, c) / weight if weight else 0.0
-        self._targets(weight, mean, total((y - mean) ** 2, c))
-        self.examples += len(y)
-        self.surplus += total(e, c)
-        for name, values in losses.items():
-            self.sums[name] += total(values, c)
-        self.recent.add(c, losses[self.drawn])
+        with np.errstate(over="ignore", invalid="ignore"):  # a report says of squares that are too large
+            e = f - y
+            losses = {name: REAL_LOSSES[name](e, self.epsilon) for name in self.sums}
+            self.errors.add(y[blind:], e[blind:], None if c is None else c[blind:])
+            self.examples += len(y)
+            self.weight += len(y) if c is None else float(c.sum())
+            for name, values in losses.items():
+                self.sums[name] += total(values, c)
+            self.recent.add(c, losses[self.drawn])
         return RowCosts(losses["epsilon_insensitive"] > 0.0, losses[self.loss], losses[self.loss])
 
     def take(self, piece: Progress, c: np.ndarray | None) -> RowCosts:
         """Take what a learner did with consecutive rows, and their weights; return what each row cost."""
-        return self.add(piece.y, piece.f[:, 0], c)
-
-    def _targets(self, weight: float, mean: float, scatter: float) -> None:
-        """Join the spread of more targets to that so far (Chan, Golub, LeVeque 1983)."""
-        both = self.weight + weight
-        if weight:
-            apart = mean - self.mean
-            self.scatter += scatter + apart * apart * self.weight * weight / both
-            self.mean += apart * weight / both
-            self.weight = both
+        if piece.said is not None and piece.said.reach is not None:
+            self.covering.add_intervals(piece.y, piece.f[:, 0], piece.said.reach[:, 0], c)
+        return self.add(piece.y, piece.f[:, 0], c, piece.blind)
 
     def __iadd__(self, later: RealFigures) -> Self:
         """Take the figures of the rows that came after."""
         if (self.loss, self.epsilon) != (later.loss, later.epsilon):
             raise ValueError(f"cannot merge figures of loss {self.loss!r}, epsilon {self.epsilon} with another")
         self.recent += later.recent
-        self._targets(later.weight, later.mean, later.scatter)
+        self.errors += later.errors
         self.examples += later.examples
-        self.surplus += later.surplus
+        self.weight += later.weight
+        self.covering += later.covering
         self.sums = {name: v + later.sums[name] for name, v in self.sums.items()}
         return self
 
@@ -512,15 +569,8 @@ class RealFigures:
         return {"examples": self.examples, "loss": ratio(self.sums[self.drawn], self.weight), **self.recent.now("loss")}
 
     def metrics(self) -> dict[str, float | None]:
-        """Return the metrics; `bias` is the mean of answer minus target."""
-        square = ratio(self.sums["square"], self.weight)
-        unexplained = ratio(self.sums["square"], self.scatter)
-        return {
-            "mae": ratio(self.sums["absolute"], self.weight),
-            "rmse": None if square is None else float(np.sqrt(square)),
-            "r2": None if unexplained is None else 1.0 - unexplained,
-            "bias": ratio(self.surplus, self.weight),
-        }
+        """Return the metrics."""
+        return {**self.errors.metrics(), **self.covering.metrics()}
 
     def to_dict(self, labels: Sequence[Any] | None = None) -> dict[str, Any]:
         """Return everything, as plain values."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...algorithm.rounds import SEEN, TIE
-from ...calibration.calibration import stacked, widened
+from ...calibration.calibration import together, widened
 from ...inputs.batch import Batch
 from ...inputs.features import Features
 from ...inputs.labels import Coded, Labels
@@ -52,6 +52,7 @@ class Settings:
     ask_kappa: float = 0.5
     features: int = 0  # how many of those in use are told by name; 0: none is looked at
     probabilities: bool = False  # whether those of classes are measured, also where a learner does not learn them itself
+    coverage: float | None = None  # level of the intervals or sets that are measured
 
     def __post_init__(self) -> None:
         whole("window", self.window, 1)
@@ -187,11 +188,13 @@ class Run:
         return batch.cut(k, n)
 
     def _learn(self, batch: Batch, stream: Stream) -> list[Progress]:
-        learner, rows = self.learner, batch.data
-        features = None if learner.started else self._features(stream, batch)
+        learner, rows, began = self.learner, batch.data, self.learner.started
+        features = None if began else self._features(stream, batch)
         start = thread_time()
         done = learner.learn_rows(rows, batch.y, batch.c, features)
         self.seconds += thread_time() - start
+        if not began:
+            done[0] = done[0]._replace(blind=1)
         return judged(done, batch.y) if self.kind.judged else done
 
     def _features(self, stream: Stream, batch: Batch) -> Features:
@@ -269,10 +272,11 @@ class Run:
         pieces, weights, tasks = zip(*self.answered, strict=True)
         first = self.examples - len(pieces)
         y = None if pieces[0].y is None else np.concatenate([piece.y for piece in pieces])
-        p = None if pieces[0].p is None else stacked([piece.p for piece in pieces])
-        together = pieces[0]._replace(f=np.concatenate([piece.f for piece in pieces]), y=y, p=p)
+        said = None if pieces[0].said is None else together([piece.said for piece in pieces])
+        f, blind = np.concatenate([piece.f for piece in pieces]), sum(piece.blind for piece in pieces)
+        whole = pieces[0]._replace(f=f, y=y, said=said, blind=blind)
         c = None if weights[0] is None else np.concatenate(weights)
-        wrong = self._note([together], c)
+        wrong = self._note([whole], c)
         self._count(None if tasks[0] is None else np.concatenate(tasks), wrong, c)
         self.answered.clear()
         if self.detector is not None:
@@ -283,9 +287,9 @@ class Run:
         learner, given = self.learner, row.y
         m = self._model(row, stream)
         f = learner.scores_by(m, row.data)
-        p = learner.chances_by(m, row.data)
+        said = learner.said_by(m, row.data)
         if m.labels is None:
-            return Progress(f, given)  # type: ignore[arg-type]
+            return Progress(f, given, said=said, blind=int(not learner.started))  # type: ignore[arg-type]
         if self.labels is None:
             self.labels = copy.deepcopy(m.labels)
         assert given is not None
@@ -293,11 +297,13 @@ class Run:
         self.labels.extend(self.labels.missing([label]))
         y, seen = np.array([self.labels.index[label]]), int(m.tally[SEEN])
         if len(self.labels) < 3 and not m.many:
-            return Progress(f, y, False, seen, int(m.tally[TIE]), self.labels.positive, p)
+            return Progress(f, y, False, seen, int(m.tally[TIE]), self.labels.positive, said=said)
         wide = np.zeros((1, len(self.labels)))  # labels arrive in the order of the rows, so the codes of the model are the first
         known = f if m.many else halves(f, self.labels.positive)
         wide[:, : known.shape[1]] = known[:, : wide.shape[1]]
-        return Progress(wide, y, True, seen if m.many else (seen + 1) // 2, p=None if p is None else widened(p, len(self.labels)))
+        if said is not None and said.p is not None:
+            said = said._replace(p=widened(said.p, len(self.labels)))
+        return Progress(wide, y, True, seen if m.many else (seen + 1) // 2, said=said)
 
     def finish(self, stream: Stream) -> None:
         """Learn what was still to come."""
@@ -381,19 +387,28 @@ def judged(done: list[Progress], y: Any) -> list[Progress]:
 
 
 @contextmanager
-def probable(runs: Sequence[Run], wanted: bool) -> Iterator[None]:
-    """Let the learners of runs learn probabilities inside this block, if that is wanted; afterwards each is as it was."""
-    lent = [run for run in runs if wanted and not (run.learner.link or getattr(run.learner, "probabilities", False))]
-    for run in lent:
-        if "probabilities" not in run.learner.defaults:
-            raise ValueError(f"probabilities=True is for classifiers: {run.label} has none")
+def assured(runs: Sequence[Run], probabilities: bool, coverage: float | None) -> Iterator[None]:
+    """Let the learners of runs learn how sure they are inside this block, as far as asked; afterwards each is as it was."""
+    lent: list[tuple[Run, dict[str, Any]]] = []
+    for run in runs:
+        own: dict[str, Any] = {}
+        if probabilities and not (run.learner.link or getattr(run.learner, "probabilities", False)):
+            if "probabilities" not in run.learner.defaults:
+                raise ValueError(f"probabilities=True is for classifiers: {run.label} has none")
+            own["probabilities"] = True
+        if coverage is not None:
+            if "coverage" not in run.learner.defaults:
+                raise ValueError(f"coverage={coverage} is for classifiers and regressors of one task: {run.label} keeps to none")
+            own["coverage"] = coverage
+        lent.append((run, own))
+    before = [{k: getattr(run.learner, k) for k in own} for run, own in lent]
     try:
-        for run in lent:
-            run.learner.set_params(probabilities=True)
+        for run, own in lent:
+            run.learner.set_params(**own)
         yield
     finally:
-        for run in lent:
-            run.learner.set_params(probabilities=False)
+        for (run, _), was in zip(lent, before, strict=True):
+            run.learner.set_params(**was)
 
 
 def draw_alike(runs: Sequence[Run]) -> None:

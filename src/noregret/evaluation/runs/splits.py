@@ -59,7 +59,7 @@ class Replay(Stream):
                     self.kept = self.kept if size <= KEPT else None
                 yield batch
         finally:  # a pass may end before the source does
-            self.whole = True
+            self.whole, self.rows = True, self.opened.rows
 
 
 class Held(Stream):
@@ -176,6 +176,7 @@ class Answered:
         self.figures: Any = kind.figures(kind.loss, loss_of(learner)[1], None, None)
         self.table = Labels() if learner.model.labels is None else copy.deepcopy(learner.model.labels)
         self.table.declared = False
+        self.unseen = 0  # rows whose labels were never learned
 
     def add(self, batch: Batch) -> None:
         """Answer some rows, in runs whose scores take bounded memory."""
@@ -191,27 +192,30 @@ class Answered:
         y = suited(batch.y, learner)
         f = learner.scores_by(m, batch.data)  # a task that was never learned is answered too, as at its first row
         if m.labels is None:
-            self.figures.take(Progress(f, y), batch.c)
+            self.figures.take(Progress(f, y, said=learner.said_by(m, batch.data)), batch.c)
             return
         table.extend(table.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
         codes = codes_of(y, table)
         predicted = learner.task.codes(m, f)
         known = len(m.labels)
+        self.unseen += int(np.count_nonzero(codes >= known))
         if m.many and len(table) > known:
             f = np.hstack([f, np.zeros((len(f), len(table) - known))])
         self.figures.positive = m.labels.positive
         seen = np.full(len(codes), int(m.tally[SEEN]) if m.many else 2)
-        p = learner.chances_by(m, batch.data)
-        if p is not None:
-            self.figures.reliability.add(codes, widened(p, len(table)), np.minimum(seen, known), batch.c, m.labels.positive)
+        said = learner.said_by(m, batch.data)
+        if said is not None and said.p is not None:
+            said = said._replace(p=widened(said.p, len(table)))
+            self.figures.assured(codes, said, np.minimum(seen, known), batch.c, m.labels.positive)
         self.figures.add(codes, predicted, f, batch.c, seen)
 
     def result(self) -> dict[str, Any]:
-        """Return the figures."""
+        """Return the figures, and of labels that were never learned, how many rows have them and which they are."""
         found = self.figures.to_dict(self.table.values or None)
-        return {
-            k: found[k] for k in ("examples", "mistakes", "error", "losses", "metrics", "confusion", "reliability") if k in found
-        }
+        kept = ("examples", "mistakes", "error", "losses", "metrics", "confusion", "reliability")
+        figures = {k: found[k] for k in kept if k in found}
+        unseen = {"examples": self.unseen, "labels": self.table.values[len(self.learner.model.labels or ()) :]}
+        return figures | ({"unseen": unseen} if self.unseen else {})
 
 
 def scored(

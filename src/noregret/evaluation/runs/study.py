@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,14 +30,14 @@ from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
 from . import splits
-from .cautions import warnings
+from .cautions import unlearned, warnings
 from .passes import Pass, Watch, between_points, run_pass
-from .run import Run, Settings, draw_alike, probable, whole
+from .run import Run, Settings, assured, draw_alike, whole
 from .sharing import check_scales, own_front, shared_steps
 
 OWN = "it is against the best linear model of the features that all share"  # why maps of rows have none
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
-WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features", "probabilities")
+WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features", "probabilities", "coverage")
 STUDIED = (
     "holdout", "regret", "regret_radius", "regret_norm", "regret_tolerance", "permutations", "seed", "limit", "sort", "folds",
     "validation", "watch", "regret_watch", "regret_rows", "stop",
@@ -89,7 +90,8 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     many of the orders), `holdout` (another source, answered at the end without learning), `regret` (True, False, or None: when
     that is quick), `regret_norm` ("l2" or "l1"), `regret_radius` and `regret_tolerance` of the comparator, `permutations` and
     `seed`, `limit` (rows), `probabilities` (measure those of classes, which each learner then learns: log loss, Brier score,
-    calibration error, a reliability diagram), `sort` (the figure that decides), `stop` (asked again and again; when it returns
+    calibration error, a reliability diagram), `coverage` (a level such as 0.9: measure intervals, or sets of labels, that hold the
+    truth as often), `sort` (the figure that decides), `stop` (asked again and again; when it returns
     True, the report is of the rows so far). All others are options of `stream`.
 
     >>> import noregret as nr
@@ -206,6 +208,7 @@ class Plan:
         self.stop: Callable[[], bool] = given.pop("stop", None) or (lambda: False)
         self.source = given
         self.notes: list[str] = []
+        self.cautions: list[str] = []  # about rows that are answered only
         self._refuse()
 
     def _refuse(self) -> None:
@@ -234,7 +237,7 @@ class Plan:
     def study(self, kind: str, opened: Stream, runs: list[Run]) -> Report:
         """Do it."""
         wanted = self.settings.probabilities or self.sort in runs[0].kind.probable
-        with probable(runs, wanted):
+        with assured(runs, wanted, self.settings.coverage):
             return self._study(kind, opened, runs)
 
     def _study(self, kind: str, opened: Stream, runs: list[Run]) -> Report:
@@ -264,7 +267,10 @@ class Plan:
         if not runs[0].kind.judged:  # one that never learns from labels need not answer as they do
             scaled = opened.front is not None and any(isinstance(m, Scale) for m in opened.front.maps)
             best = report.winner or report.labels[0]
-            report.data["warnings"] = warnings(report.learners, report.data["baselines"], found.baselines.order(), best, scaled)
+            found_out = warnings(report.learners, report.data["baselines"], found.baselines.order(), best, scaled)
+            report.data["warnings"] = found_out + self.cautions
+        elif self.cautions:
+            report.data["warnings"] = self.cautions
         return report
 
     def once(self, kind: str, opened: Stream, runs: list[Run]) -> tuple[list[dict[str, Any]], Pass]:
@@ -323,6 +329,9 @@ class Plan:
         if other.reader.tabular != opened.reader.tabular:
             kinds = [f"{s.name} has {'named columns' if s.reader.tabular else 'numbered features'}" for s in (opened, other)]
             raise ValueError(f"the rows of holdout must be like those of the source: {', and '.join(kinds)}")
+        reader = copy.copy(other.reader)
+        if reader.replayable and next(iter(reader.batches()), None) is None:
+            raise ValueError(f"{other.name} has no rows to answer: name another source for holdout=...")
         return other
 
     def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]], other: Stream | None) -> None:
@@ -330,12 +339,20 @@ class Plan:
         going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
         scored = [run for run, _ in going]
         if other is not None:
-            for (_, result), figures in zip(going, splits.scored(scored, other, opened.front), strict=True):
-                result["holdout"] = figures
+            try:
+                answered = splits.scored(scored, other, opened.front)
+            except (ValueError, TypeError) as e:
+                if other.name in str(e):
+                    raise
+                raise ValueError(f"{other.name}: {e}") from e
+            for (_, result), figures in zip(going, answered, strict=True):
+                result["holdout"] = {**figures, "skipped": other.skipped.count}
+            self.cautions += unlearned(f"the hold-out {other.name}", answered[0], other.skipped)
         if self.validation is not None:
             rest = splits.scored(scored, opened, opened.front, skip=going[0][1]["examples"], last=self.rows)
             for (_, result), figures in zip(going, rest, strict=True):
                 result["validation"] = figures
+            self.cautions += unlearned("the rows kept for validation", rest[0])
         if self.folds is not None:
             splits.fold(opened, going, self.folds, self.limit)
 
