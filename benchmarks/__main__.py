@@ -23,6 +23,7 @@ NAMES = (
     "studies",
     "second_order",
     "nothing_to_tune",
+    "defaults",
     "probabilities",
     "text_errors",
     "least_squares",

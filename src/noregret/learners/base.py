@@ -223,7 +223,7 @@ def give_constructor(cls: Any) -> None:
             first = next(iter(cls.defaults))
             raise TypeError(f"{cls.__name__} takes its parameters by name, as in {cls.__name__}({first}={places[0]!r})")
         for k in params:
-            if k in ("kernel", "budget") and "kernel" not in cls.defaults:
+            if k in ("kernel", "budget") and not {k, "kernel"} & cls.defaults.keys():
                 raise TypeError(f"{cls.__name__} has no {k!r}: it learns along the features, and has no kernel form")
             if k not in cls.defaults:
                 near = meant(k, cls.defaults)

@@ -15,13 +15,14 @@ THEOREMS = {
     "hedge": "Cesa-Bianchi, Lugosi 2006, theorem 2.3",
     "fixed_share": "Herbster, Warmuth 1998, theorem 5",
     "bayes": "Cesa-Bianchi, Lugosi 2006, section 9.2",
+    "mixture": "Herbster, Warmuth 1998, theorem 5",
 }
 
 
 class Pooled(Learner):
     """A learner whose model is a pool."""
 
-    advice: ClassVar[tuple[str, ...]] = ()  # what is weighed beside the learners
+    sleeps: ClassVar[bool] = False  # whether learners that do not count may be put to sleep
 
     @classmethod
     def recommended(cls) -> list[Any]:
@@ -93,7 +94,7 @@ class Pooled(Learner):
 
     def report(self) -> dict[str, Any]:
         """Return rounds, mistakes of a vote, what was paid, the regret and its bound, and each learner with loss and weight."""
-        found = zip([*map(repr, self.model.members), *self.advice], self.losses_, self.weights_, strict=True)
+        found = zip([*map(repr, self.model.members), *self.model.advice], self.losses_, self.weights_, strict=True)
         pool = [{"learner": who, "loss": float(loss), "weight": float(w)} for who, loss, w in found]
         own: dict[str, Any] = {"examples": self.n_seen_}
         if self.task.labelled:
