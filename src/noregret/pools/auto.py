@@ -80,10 +80,10 @@ class Auto(Hedge):
 
     "balanced": NAG and coin betting on rows as they are, AROW and SCW-I on rows of length 1, NAG and PA-I on columns less their
     means over their deviations, and NAG on random bins of those columns at two widths, for what is not linear. "best" adds a third
-    width, similarities to rows of the stream, a forest, ScInOL and the log loss. The scores of each are calibrated, and the probabilities
-    mixed by fixed share. Two more forecasters are mixed with them: the last label, and the combination of all log probabilities by
-    online Newton steps, which is often better than each. `predict` gives the most probable class. "fast": four linear learners,
-    weighed by AdaHedge, `predict` gives their vote.
+    width, similarities to rows of the stream, a forest, ScInOL and the log loss. The scores of each are calibrated, and the
+    probabilities mixed by fixed share. Two more forecasters are mixed with them: the last label, and the combination of all log
+    probabilities by online Newton steps, which is often better than each. `predict` gives the most probable class. "fast": four
+    linear learners, weighed by AdaHedge; `predict` gives their vote.
 
     Parameters: `budget`: "fast", "balanced" or "best". A learner whose weight is below 0.001 and whose part in the combination is
     below 0.05 sleeps until the number of rows has doubled; learners of bins, neighbours and trees see the first 1000 columns.
