@@ -23,12 +23,14 @@ NAMES = (
     "studies",
     "second_order",
     "nothing_to_tune",
+    "defaults",
     "probabilities",
     "text_errors",
     "least_squares",
     "random_features",
     "sparsity",
     "kernels",
+    "forests",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -166,8 +166,8 @@ def test_dicts_hashed_names_and_sparse_rows_agree():
     X, y = data(3)
     dicts = [{f"x{j}": float(v) for j, v in enumerate(row) if v} for row in X]
     with nr.engine.compiling.interpreted():
-        pools = [nr.Auto().partial_fit(Z, y) for Z in (X, csr_matrix(X), dicts)]
-        pools.append(nr.Auto(hash_bits=12).partial_fit(dicts, y))
+        pools = [nr.Hedge().partial_fit(Z, y) for Z in (X, csr_matrix(X), dicts)]
+        pools.append(nr.Hedge(hash_bits=12).partial_fit(dicts, y))
         for m, Z in zip(pools, (X, csr_matrix(X), dicts, dicts), strict=True):
             np.testing.assert_allclose(m.losses_, pools[0].losses_)
             assert np.array_equal(m.predict(Z), pools[0].predict(X))
@@ -272,7 +272,7 @@ def test_elec2():
     with gzip.open(path, "rt") as lines:
         _, *rows = csv.reader(lines)
     X, y = np.array([row[:-1] for row in rows], float), np.array([1 if row[-1] == "UP" else -1 for row in rows])
-    m = nr.Auto().partial_fit(X, y)
+    m = nr.Hedge().partial_fit(X, y)
     assert round(100 * m.n_mistakes_ / len(y), 2) == 13.20
     assert 0 < m.regret_ < m.bound_ < 20
 

@@ -11,6 +11,21 @@ from scipy.sparse import csr_matrix
 import noregret as nr
 from noregret.cli import main
 from noregret.pools.averaging import AveragingPool
+from noregret.transforms.maps import register
+from noregret.transforms.step import Map
+
+
+@register
+class Half(Map):
+    """Shows one column only."""
+
+    def __init__(self, keep=0):
+        self.keep = keep
+
+    def rows(self, rows, learn, measured=None):
+        X = rows.arrays[0].copy()
+        X[:, 1 - self.keep] = 0.0
+        return rows._replace(arrays=(X,))
 
 
 def stream(n=300, d=4, seed=0, offset=0.0, unit=1.0):
@@ -21,14 +36,18 @@ def stream(n=300, d=4, seed=0, offset=0.0, unit=1.0):
 
 def transcription(f, y, c, reach):
     """The answers of the pool, its losses, what it paid, and Delta, given the learners' scores of the standardised target."""
-    K = f.shape[1] + 2
+    K = f.shape[1] + 3
     L, delta, paid, said = np.zeros(K), 0.0, 0.0, []
+    gram, moments, z = 10.0 * np.eye(K - 1), np.zeros(K - 1), standardized(y, c)
     for i in range(len(y)):
         past = y[:i][c[:i] > 0]
         mean, sd = (past.mean(), past.std()) if len(past) else (0.0, 0.0)
         low, high, last = (past.min(), past.max(), past[-1]) if len(past) else (0.0, 0.0, 0.0)
         room = reach * (high - low)
         p = np.array([*np.clip(mean + sd * f[i], low - room, high + room), mean, last])
+        told = (p - mean) / sd if sd > 0 else np.zeros(K - 1)
+        p = np.append(p, np.clip(mean + sd * (told @ np.linalg.solve(gram, moments)), low - room, high + room))
+        gram, moments = gram + c[i] * np.outer(told, told), moments + c[i] * told * z[i]
         eta = math.log(K) / delta if delta > 0 else math.inf
         w = (L.min() == L).astype(float) if eta == math.inf else np.exp(-eta * (L - L.min()))
         w /= w.sum()
@@ -90,7 +109,18 @@ def test_no_worse_than_the_mean_where_there_is_nothing_to_learn():
     said = m.learn_many(X, y)
     mean = np.concatenate([[0.0], np.cumsum(y)[:-1] / np.arange(1, 2000)])
     assert ((said - y) ** 2).sum() < 1.02 * ((mean - y) ** 2).sum()
-    assert m.report()["learners"][-2]["learner"] == "mean so far"
+    assert m.report()["learners"][-3]["learner"] == "mean so far"
+
+
+def test_a_combination_may_be_better_than_all_it_combines():
+    """Two learners that see half of the truth each: their sum is the truth."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3000, 2))
+    y = np.where(X[:, 0] > 0, 3.0, -3.0) + np.where(X[:, 1] > 0, 3.0, -3.0)
+    halves = [nr.pipeline(Half(k), nr.RandomBinning(30, nr.Laplacian(3.0)), nr.NAGRegressor()) for k in (0, 1)]
+    m = nr.HedgeRegressor(learners=halves).fit(X, y)
+    assert m.losses_[-1] < 0.5 * m.losses_[:-1].min()
+    assert m.weights_.argmax() == len(m.weights_) - 1
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -4,9 +4,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import noregret as nr
-from noregret.learners import task
+from noregret.learners import learner
 from noregret.training.answering import answer
 
 N = 3000  # rows and classes: all scores at once would take 72 MB
@@ -29,7 +30,7 @@ def peak(work):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(task, "ROOM", 1 << 15)
+    monkeypatch.setattr(learner, "ROOM", 1 << 15)
 
 
 def test_memory_does_not_grow_with_rows_times_classes(small):
@@ -44,6 +45,19 @@ def test_memory_does_not_grow_with_rows_times_classes(small):
     assert peak(lambda: nr.pipeline(nr.Normalize(), nr.PA1()).partial_fit(X, y).predict(X)) < whole / 10
     assert peak(lambda: nr.evaluate(X, "pa1", y, regret=False)) < whole / 4  # and the confusions of all classes
     assert m.decision_function(X[:7]).shape == (7, N)
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "dicts"])
+def test_memory_of_a_compact_does_not_grow_with_rows_times_classes(small, layout):
+    X, y = data()
+    named = [{str(j): v for j, v in enumerate(x)} for x in X]
+    rows = {"dense": X, "csr": csr_array(X), "dicts": named}[layout]
+    m = nr.PA1()
+    (m.learn_many if layout == "dicts" else m.partial_fit)(rows, y)
+    compact = m.compact()
+    assert (compact.predict(rows) == m.predict(rows)).all()
+    assert peak(lambda: compact.predict(rows)) < 8 * N * N / 10
+    assert compact.decision_function(rows[:7]).shape == (7, N)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -65,7 +79,7 @@ def test_the_same_bits_in_any_runs(monkeypatch, model, classes):
 
     for labels in (y, late):
         digests, answers, figures = all_of_it(labels)
-        monkeypatch.setattr(task, "ROOM", 100)
+        monkeypatch.setattr(learner, "ROOM", 100)
         again = all_of_it(labels)
         monkeypatch.undo()
         assert digests == again[0]

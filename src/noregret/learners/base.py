@@ -46,6 +46,7 @@ class Base(Declaration, Saved):
     types: ClassVar[dict[str, Any]] = {}  # of parameters of an algorithm of another task, where this one has its own
     overrides: ClassVar[dict[str, Any]] = {}  # other defaults for parameters and options; None in a value's place is a default too
     options: ClassVar[dict[str, Any]] = {"dtype": "float64"}
+    no_merge: ClassVar[str] = "what it keeps is a history, not a sum"  # why, where there is none
     # Options that `get_params` names only once they are set. scikit-learn holds every estimator that names a class_weight to a test
     # that takes a thousand passes over unscaled rows; learners of one pass cannot promise what it asks for.
     reticent: ClassVar[tuple[str, ...]] = ("class_weight",)
@@ -222,7 +223,7 @@ def give_constructor(cls: Any) -> None:
             first = next(iter(cls.defaults))
             raise TypeError(f"{cls.__name__} takes its parameters by name, as in {cls.__name__}({first}={places[0]!r})")
         for k in params:
-            if k in ("kernel", "budget") and "kernel" not in cls.defaults:
+            if k in ("kernel", "budget") and not {k, "kernel"} & cls.defaults.keys():
                 raise TypeError(f"{cls.__name__} has no {k!r}: it learns along the features, and has no kernel form")
             if k not in cls.defaults:
                 near = meant(k, cls.defaults)

@@ -43,7 +43,7 @@ def restored(meta: dict[str, Any], tensors: Tensors) -> Base:
         expect(not tensors, "no tensors, as nothing is learned yet", sorted(tensors))
         return learner
     in_force = cls(**{**params, **{k: decode(v, parts) for k, v in own["given"].items()}})
-    learner.model = cls.model_class.restored(in_force, own, tensors)
+    learner.model = learner.model_class.restored(in_force, own, tensors)
     return learner
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..calibration.calibration import Calibration, Scores
 from ..engine.compiling import compiled
 from ..engine.words import strict
+from ..families.least_squares import RLS
 from ..inputs.checking import Rows
+from ..learners.learner import Learner
+from ..learners.model import Model
 from .members import Member
-from .pool import Pool
+from .pool import SLIGHT, Pool
 
 Array = np.ndarray
 COUNT, MEAN, SQUARES, LOW, HIGH, LAST = range(6)  # of the targets so far
@@ -49,29 +53,38 @@ def deviation(n: float, mean: float, squares: float) -> float:
 
 @strict
 def advise(F: Array, before: Array, reach: float, P: Array) -> None:
-    """Write what each learner advises: its score in the units of the target, at most `reach` ranges outside the range so far.
-
-    Two columns more are the mean so far and the last target.
-    """
+    """Write what each learner advises: its score in the units of the target, at most `reach` ranges outside the range so far."""
     for i in range(F.shape[0]):
         mean, low, high = before[i, MEAN], before[i, LOW], before[i, HIGH]
         spread, room = deviation(before[i, COUNT], mean, before[i, SQUARES]), reach * (high - low)
-        K = F.shape[1]
-        for k in range(K):
+        for k in range(F.shape[1]):
             P[i, k] = min(max(mean + spread * F[i, k], low - room), high + room)
-        P[i, K] = mean
-        P[i, K + 1] = before[i, LAST]
+
+
+@strict
+def standardise(P: Array, before: Array, Z: Array) -> None:
+    """Write advice less the mean so far over the deviation so far."""
+    for i in range(P.shape[0]):
+        mean = before[i, MEAN]
+        spread = deviation(before[i, COUNT], mean, before[i, SQUARES])
+        for k in range(P.shape[1]):
+            Z[i, k] = (P[i, k] - mean) / spread if spread > 0.0 else 0.0
 
 
 class AveragingPool(Pool):
-    """Regressors whose answers are averaged, each with its weight; the mean so far and the last target are advice too."""
+    """Regressors whose answers are averaged, each with its weight.
 
-    advice = 2
+    Three more are weighed with them: the mean so far, the last target, and the linear combination of what all of these say with
+    the least squares so far, which is often better than each of them.
+    """
+
+    advice: ClassVar[tuple[str, ...]] = ("mean so far", "last target", "least squares of all")
     REACH = 0.5  # ranges of the targets by which an answer may leave their range: one wild answer must not cost more than all rows
 
     def begin(self) -> None:
-        """Make the sums of the targets."""
+        """Make the sums of the targets, and what combines the answers."""
         self.seen = np.zeros(6)
+        self.combination = combination()
         self.calibration = self.uncalibrated()
 
     def kept(self) -> dict[str, np.ndarray]:
@@ -81,6 +94,11 @@ class AveragingPool(Pool):
     def __setstate__(self, d: dict[str, Any]) -> None:
         super().__setstate__(d)
         self.seen = np.array(self.seen)
+
+    def forget(self) -> None:
+        """Let the members start over with the current features, labels and counts; their losses so far stay."""
+        super().forget()
+        self.combination = combination()
 
     def play(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Answer, then learn, each row in order; return the answers from before each update."""
@@ -92,11 +110,11 @@ class AveragingPool(Pool):
             return member.learn(part, z[at], None if c is None else c[at])
 
         try:
-            f = self.members.learn(self.numbered(rows), hand)
+            f = self.members.learn(self.numbered(rows), self.weighing.awake, hand)
         except BaseException:
             self.seen[:] = was
             raise
-        P = self._advice(f, before)
+        P = self._advice(f, before, lambda Z: self.combination.learn_many(Z, z, sample_weight=weights))
         W = self.weighing.average(P, y, weights)
         self.note(int((weights > 0.0).sum()))
         out = self._mean(W, P)
@@ -110,20 +128,50 @@ class AveragingPool(Pool):
 
     def answer(self, f: list[np.ndarray]) -> np.ndarray:
         """Return the answers of the present weights, given the scores of each member."""
-        n = len(f[0])
-        P = self._advice(f, np.broadcast_to(self.seen, (n, len(self.seen))))
+        before = np.tile(self.seen, (len(f[0]), 1))
+        P = self._advice(f, before, self.combination.predict if self.combination.started else lambda Z: np.zeros(len(Z)))
         return self._mean(np.broadcast_to(self.weighing.weights, P.shape), P)
 
-    def _advice(self, f: list[np.ndarray], before: np.ndarray) -> np.ndarray:
-        F = np.column_stack([scores[:, 0] for scores in f])
-        P = np.empty((len(F), F.shape[1] + self.advice))
-        compiled(advise)(F, np.ascontiguousarray(before), self.REACH, P)
-        return P
+    def _advice(self, f: list[np.ndarray], before: np.ndarray, combine: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return what the members say, the mean so far, the last target and the combination of them, a column each."""
+
+        def told(F: np.ndarray) -> np.ndarray:
+            P = np.empty(F.shape)
+            compiled(advise)(F, before, self.REACH, P)
+            return P
+
+        P = np.column_stack([told(np.column_stack([scores[:, 0] for scores in f])), before[:, [MEAN, LAST]]])
+        Z = np.empty(P.shape)
+        compiled(standardise)(P, before, Z)
+        return np.column_stack([P, told(combine(Z).reshape(-1, 1))])
 
     def _mean(self, W: np.ndarray, P: np.ndarray) -> np.ndarray:
         out = np.empty((len(P), 1))
         compiled(weighted_mean)(np.ascontiguousarray(W), P, out)
         return out
+
+    def idle(self) -> np.ndarray:
+        """Return which members hardly count, alone and in the combination."""
+        return super().idle() & (np.abs(self.combination.coef_[: len(self.members)]) < SLIGHT)
+
+    # ---- files, reading ------------------------------------------------------------------------------------------------
+    def within(self) -> list[Learner]:
+        """Return the learners inside."""
+        return [*super().within(), self.combination]
+
+    def resume(self, learners: list[Any]) -> None:
+        """Restore learners as they were saved."""
+        super().resume(learners)
+        self.combination = learners[-1]
+
+    def models(self) -> list[tuple[str, Model]]:
+        """Return the models inside, by name."""
+        return super().models() + ([("combination", self.combination.model)] if self.combination.started else [])
+
+
+def combination() -> RLS:
+    """Return a learner of what is said by all."""
+    return RLS(ridge=10.0, fit_intercept=False)
 
 
 @strict

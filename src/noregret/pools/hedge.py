@@ -39,10 +39,6 @@ class Params(NamedTuple):
     alpha: Annotated[Any, ALPHA, None] = None
 
 
-class NoParams(NamedTuple):
-    """Nothing to set."""
-
-
 class Hedge(Pooled, Classifier):
     """Learn with many classifiers at once and answer by their weighted vote: about as good as the best, whichever that will be.
 
@@ -125,24 +121,3 @@ class Hedge(Pooled, Classifier):
 
     def _with_probabilities(self, method: Any) -> Any:
         return method if self.__dict__.get("rule") == "bayes" else super()._with_probabilities(method)
-
-
-class Auto(Hedge):
-    """The learner without settings: seven learners that do well on different data, weighed by AdaHedge.
-
-    NAG with the square and the log loss, AROW and SCW-I on rows as they are and on rows of length 1, coin betting. On the public
-    sets of the benchmark `nothing_to_tune` the vote is 0.2 points of error above the best single learner of each set on average.
-    Seven times the cost of one; where that is too much, NAG alone.
-
-    de Rooij, van Erven, Gruenwald, Koolen (2014), *Follow the leader if you can, hedge if you must*.
-
-    >>> import noregret as nr
-    >>> X, y = [[1, 2000, 0], [0.5, -1000, 1], [-1, 500, 2]] * 5, [1, -1, 1] * 5
-    >>> nr.Auto().fit(X, y).predict(X[:3]).tolist()
-    [1, -1, 1]
-    """
-
-    name = "auto"
-    cite = "derooij2014"
-    Params: ClassVar[Any] = NoParams
-    overrides: ClassVar[dict[str, Any]] = {"probabilities": True}

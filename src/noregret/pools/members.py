@@ -34,7 +34,7 @@ class Member:
             own: Features = Columns(front.outputs, bias)
         else:
             own = Columns(features.size, bias) if isinstance(features, (Columns, Hashed)) else Numbers(bias)
-        self.learner.model = Model(self.learner, own, labels, sparse)
+        self.learner.model = self.learner.model_class(self.learner, own, labels, sparse)
 
     @property
     def m(self) -> Model:
@@ -95,34 +95,46 @@ class Team:
         """Whether a map learns from the rows that pass it."""
         return any(type(m).mark is not Map.mark for front in self.fronts for m in front.maps)
 
-    def learn(self, rows: Rows, hand: Callable[[Member, Rows, slice], np.ndarray]) -> list[np.ndarray]:
-        """Map rows and hand them to each member, with where they are; return the members' scores. Refused rows change nothing."""
-        return self._run(self._ahead(rows, True), True, hand)
+    def learn(self, rows: Rows, awake: np.ndarray, hand: Callable[[Member, Rows, slice], np.ndarray]) -> list[np.ndarray]:
+        """Map rows and hand them to each member that is awake, with where they are; return the members' scores.
 
-    def score(self, rows: Rows) -> list[np.ndarray]:
+        Refused rows change nothing. The scores of those asleep are 0.
+        """
+        return self._run(self._ahead(rows, awake, True), awake, True, hand)
+
+    def score(self, rows: Rows, awake: np.ndarray) -> list[np.ndarray]:
         """Return the scores of each member; nothing changes."""
-        return self._run(self._ahead(rows, False), False, lambda member, part, _: member.score(part))
+        return self._run(self._ahead(rows, awake, False), awake, False, lambda member, part, _: member.score(part))
 
-    def _ahead(self, rows: Rows, learn: bool) -> list[Rows]:
-        """Return what each front makes of rows as far as it may refuse them."""
+    def _needed(self, awake: np.ndarray) -> list[tuple[Front, list[int]]]:
+        """Return the fronts with a member behind them that is awake, and those members."""
+        found = [(front, [k for k in behind if awake[k]]) for front, behind in zip(self.fronts, self.behind, strict=True)]
+        return [(front, behind) for front, behind in found if behind]
+
+    def _ahead(self, rows: Rows, awake: np.ndarray, learn: bool) -> list[Rows]:
+        """Return what each front that is needed makes of rows, as far as it may refuse them."""
         found: list[Rows] = []
+        needed = self._needed(awake)
         try:
-            for front in self.fronts:
+            for front, _ in needed:
                 found.append(front.scaled(rows, learn))
         except BaseException:
-            for front in self.fronts[: len(found)] if learn else []:
+            for front, _ in needed[: len(found)] if learn else []:
                 front.back()
             raise
         return found
 
-    def _run(self, ahead: list[Rows], learn: bool, do: Callable[[Member, Rows, slice], np.ndarray]) -> list[np.ndarray]:
+    def _run(
+        self, ahead: list[Rows], awake: np.ndarray, learn: bool, do: Callable[[Member, Rows, slice], np.ndarray]
+    ) -> list[np.ndarray]:
         found: list[list[np.ndarray]] = [[] for _ in self.members]
-        for front, behind, rows in zip(self.fronts, self.behind, ahead, strict=True):
+        for (front, behind), rows in zip(self._needed(awake), ahead, strict=True):
             for a, b in front.pieces(rows):
                 part = front.mapped(rows.cut(a, b), learn)
                 for k in behind:
                     found[k].append(do(self.members[k], part, slice(a, b)))
-        return [f[0] if len(f) == 1 else np.concatenate(f) for f in found]
+        n = ahead[0].n
+        return [np.concatenate(f) if len(f) > 1 else f[0] if f else np.zeros((n, 1)) for f in found]
 
     def __getitem__(self, k: int) -> Member:
         return self.members[k]

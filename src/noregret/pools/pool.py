@@ -9,7 +9,7 @@ import contextlib
 import copy
 import sys
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -30,6 +30,10 @@ from ..learners.task import Task
 from .members import Team, members
 from .weighing import Weighing
 
+BLOCK = 1024  # rows after which it is decided who sleeps
+FAINT = 1e-3  # a weight that does not count
+SLIGHT = 0.05  # a share in a combination that does not count
+
 
 class Pool:
     """The members, their weights, and the tables and tally they share. A kind of pool makes one answer of many."""
@@ -38,7 +42,7 @@ class Pool:
     many = False
     ready = sys.maxsize  # members make room for features themselves
     dtype = np.dtype(np.float64)
-    advice = 0  # experts that are no learners, weighed with the members
+    advice: ClassVar[tuple[str, ...]] = ()  # what is weighed with the members and is no learner
     calibration: Calibration | None = None  # what makes probabilities of the members' scores
 
     def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:
@@ -48,7 +52,7 @@ class Pool:
         self.params = ()
         self.features, self.labels = features, labels
         self.members = Team(members(kind.pool(self.given), kind.task), features, labels, sparse)
-        self.weighing = Weighing(len(self.members) + self.advice, *kind.rule_of(self.given))
+        self.weighing = Weighing(len(self.members) + len(self.advice), *kind.rule_of(self.given))
         self.tally = np.zeros(5, np.int64)
         self.begin()
 
@@ -87,7 +91,7 @@ class Pool:
 
     def retune(self, given: dict[str, Any]) -> None:
         """Use new parameters from now on."""
-        fixed = ("learners", "rule", "classes", "hash_bits")
+        fixed = ("learners", "rule", "budget", "classes", "hash_bits")
         if not all(same_value(given.get(k), self.given.get(k)) for k in fixed):
             raise ValueError("these parameters need another pool: call reset() first, or make a new learner")
         _, self.weighing.eta, self.weighing.alpha = self.learner.rule_of(given)
@@ -102,19 +106,47 @@ class Pool:
     # ---- running -----------------------------------------------------------------------------------------------------
     def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Answer, then learn, each row in order; return the answers from before each update."""
-        if c is None or c.all() or (c.any() and not self.members.counts):
-            return self.play(rows, y, c)
-        live = c > 0.0  # rows of weight 0 are no examples, for maps that count them either
-        edges = [0, *(np.flatnonzero(np.diff(live)) + 1).tolist(), rows.n]
+        live = np.ones(rows.n, np.bool_) if c is None else c > 0.0
+        edges = self._edges(live)
         found, said = [], []
         for a, b in pairwise(edges):
-            if a < b:
-                part, lives = rows.cut(a, b), live[a]
-                found.append(self.play(part, y[a:b], c[a:b]) if lives else self.score(part))
-                said += [] if self.calibration is None else [self.said(part, lives)]
+            part, lives = rows.cut(a, b), bool(live[a:b].any())
+            found.append(self.play(part, y[a:b], None if c is None else c[a:b]) if lives else self.score(part))
+            said += [] if self.calibration is None else [self.said(part, lives)]
+            if lives and self.learner.sleeps and self.tally[EXAMPLES] % BLOCK == 0:
+                self.rest()
         if self.calibration is not None and None not in said:
             self.calibration.said = together(said)  # type: ignore[arg-type]
         return np.concatenate(found)
+
+    def _edges(self, live: np.ndarray) -> list[int]:
+        """Return where rows are cut: where they begin or cease to count, for maps, and after every BLOCK that count."""
+        n, edges = len(live), {0, len(live)}
+        if not live.any() or (self.members.counts and not live.all()):  # rows of weight 0 are no examples, for maps either
+            edges |= {*(np.flatnonzero(np.diff(live)) + 1).tolist()}
+        if self.learner.sleeps:
+            counted = self.tally[EXAMPLES] + np.cumsum(live)
+            edges |= {*(np.flatnonzero(live & (counted % BLOCK == 0)) + 1).tolist()}
+        return sorted(edges) if n else [0, 0]
+
+    # ---- sleep -------------------------------------------------------------------------------------------------------
+    def rest(self) -> None:
+        """Put members that hardly count to sleep until the number of rows has doubled.
+
+        One asleep is charged what the pool pays, so that the bound on the regret holds for the rounds in which it was awake
+        (Freund, Schapire, Singer, Warmuth 1997).
+        """
+        blocks = int(self.tally[EXAMPLES]) // BLOCK
+        awake = self.weighing.awake[: len(self.members)]
+        if blocks & (blocks - 1):
+            awake[:] = ~self.idle()
+            awake[int(np.argmin(self.weighing.losses[: len(self.members)]))] = True
+        else:  # a power of 2
+            awake[:] = True
+
+    def idle(self) -> np.ndarray:
+        """Return which members hardly count; one asleep has no weight."""
+        return self.weighing.weights[: len(self.members)] < FAINT
 
     def said(self, rows: Rows, lives: bool) -> Said | None:
         """Return what was said of rows that were played, or is said of those of weight 0."""
@@ -150,7 +182,7 @@ class Pool:
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the answers; nothing changes."""
-        return self.answer(self.members.score(self.numbered(rows)))
+        return self.answer(self.members.score(self.numbered(rows), self.weighing.awake))
 
     def score_row(self, idx: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the answer to one sparse row."""
@@ -187,7 +219,7 @@ class Pool:
         m: Any = learner.model_with(None, features, labels)
         m.many = meta["many"]
         for k, a in m.kept().items():
-            found = tensors.pop(f"state.{k}")
+            found = tensors.pop(f"state.{k}", a) if k == "awake" else tensors.pop(f"state.{k}")  # nobody slept in older files
             expect(found.dtype == a.dtype and found.shape == a.shape, f"{k} of shape {a.shape}", found.shape)
             expect(bool(np.isfinite(found).all()), f"finite numbers in {k}", found)
             a[:] = found
@@ -196,6 +228,7 @@ class Pool:
         m.tally[:] = tally
         m.members.restore(meta.get("fronts", []), tensors)
         restore(m.calibration, meta, unpacked(tensors), m.known)
+        m.unpack(tensors)
         parts = []
         for k, own in enumerate(meta["within"]):
             theirs = {name.removeprefix(f"{k}/"): tensors.pop(name) for name in list(tensors) if name.startswith(f"{k}/")}
@@ -203,6 +236,9 @@ class Pool:
         expect(not tensors, "no other tensors", sorted(tensors))
         m.resume(parts)
         return m
+
+    def unpack(self, tensors: Tensors) -> None:
+        """Take what a kind of pool adds from the tensors of a file."""
 
     def resume(self, learners: list[Any]) -> None:
         """Restore learners as they were saved."""

@@ -15,13 +15,14 @@ THEOREMS = {
     "hedge": "Cesa-Bianchi, Lugosi 2006, theorem 2.3",
     "fixed_share": "Herbster, Warmuth 1998, theorem 5",
     "bayes": "Cesa-Bianchi, Lugosi 2006, section 9.2",
+    "mixture": "Herbster, Warmuth 1998, theorem 5",
 }
 
 
 class Pooled(Learner):
     """A learner whose model is a pool."""
 
-    advice: ClassVar[tuple[str, ...]] = ()  # what is weighed beside the learners
+    sleeps: ClassVar[bool] = False  # whether learners that do not count may be put to sleep
 
     @classmethod
     def recommended(cls) -> list[Any]:
@@ -39,9 +40,10 @@ class Pooled(Learner):
         return any(member.learner.nonnegative for member in self._members())
 
     @property
-    def draws(self) -> bool:
-        """Whether a map before one of the learners draws numbers for each feature."""
-        return any(step.outputs is not None for member in self._members() for step in member.maps)
+    def draws(self) -> bool:  # type: ignore[override]
+        """Whether one of the learners, or a map before it, draws numbers for each feature."""
+        found = self._members()
+        return any(m.learner.draws for m in found) or any(step.outputs is not None for m in found for step in m.maps)
 
     @property
     def has_schedule(self) -> bool:
@@ -92,7 +94,7 @@ class Pooled(Learner):
 
     def report(self) -> dict[str, Any]:
         """Return rounds, mistakes of a vote, what was paid, the regret and its bound, and each learner with loss and weight."""
-        found = zip([*map(repr, self.model.members), *self.advice], self.losses_, self.weights_, strict=True)
+        found = zip([*map(repr, self.model.members), *self.model.advice], self.losses_, self.weights_, strict=True)
         pool = [{"learner": who, "loss": float(loss), "weight": float(w)} for who, loss, w in found]
         own: dict[str, Any] = {"examples": self.n_seen_}
         if self.task.labelled:

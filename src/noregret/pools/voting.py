@@ -36,12 +36,15 @@ class VotingPool(Pool):
         self.calibration = self.uncalibrated()
 
     def uncalibrated(self) -> Calibration | None:
+        """Return what makes probabilities and sets, if they are asked for."""
+        if self.given.get("coverage") is not None:
+            return Sets(levels_of(self.given["coverage"]), self.probable(), self.known)
+        return self.probable() if self.weighing.rule == "bayes" or self.given.get("probabilities") else None
+
+    def probable(self) -> Calibration:
         """Return what makes probabilities of the members' scores; by the rule "bayes" the answer is log odds already."""
         bayes, asked = self.weighing.rule == "bayes", self.given.get("probabilities")
-        inner = Linked("log_odds") if bayes and not asked else Mixture(len(self.members), self.known)
-        if self.given.get("coverage") is not None:
-            return Sets(levels_of(self.given["coverage"]), inner, self.known)
-        return inner if bayes or asked else None
+        return Linked("log_odds") if bayes and not asked else Mixture(len(self.members), self.known)
 
     @property
     def dims(self) -> dict[str, int]:
@@ -85,35 +88,40 @@ class VotingPool(Pool):
     # ---- running -----------------------------------------------------------------------------------------------------
     def play(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Answer, then learn, each row in order; return the votes from before each update. y: signs, or codes of many classes."""
-        positive = self.labels.positive
-        codes, signs = (y, None) if self.many else (np.where(y > 0.0, positive, 1 - positive), y)
+        codes, learned = self.handed(rows, y, c)
         live = slice(None) if c is None or c.all() else np.flatnonzero(c)
-        known = [self._ready(member, signs is None) for member in self.members]
-
-        def hand(member: Member, part: Rows, at: slice) -> np.ndarray:
-            y = codes if member.m.many or signs is None else signs
-            return member.learn(part, y[at], None if c is None else c[at])
-
-        learned = [Progress(f, codes, *k) for f, k in zip(self.members.learn(self.numbered(rows), hand), known, strict=True)]
         counted = [piece._replace(f=piece.f[live], y=codes[live]) for piece in learned]
         predicted = np.column_stack([answered(piece)[0] for piece in counted])
         weights = np.ones(len(predicted)) if c is None else c[live]
         wrong = predicted != codes[live][:, None]
         losses = self._log_losses(counted, weights) if self.calibrators else wrong.astype(np.float64)
         W = self.weighing.play(losses, weights)
-        mine = (self.many, int(self.tally[SEEN]), int(self.tally[TIE]), positive)
-        self._see(codes[live])
+        mine = (self.many, int(self.tally[SEEN]), int(self.tally[TIE]), self.labels.positive)
+        self.see(codes[live])
         out = np.zeros((rows.n, self.dims["class"]))
         out[live] = self._mixed(W, losses, codes[live]) if self.calibrators else self._voted(W, predicted)
         if self.calibration is not None and self.calibration.pooled:
             self.calibration.learn([Scores(piece.f, piece.many, piece.positive) for piece in learned], codes, c)
         elif self.calibration is not None:
-            self.calibration.learn(Scores(out, self.many, positive), codes, c)
+            self.calibration.learn(Scores(out, self.many, self.labels.positive), codes, c)
         self.tally[MISTAKES] += int((answered(Progress(out[live], codes[live], *mine))[0] != codes[live]).sum())
         if not isinstance(live, slice):
             rest = np.flatnonzero(c == 0.0)
             out[rest] = self.answer([piece.f[rest] for piece in learned])
         return out
+
+    def handed(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> tuple[np.ndarray, list[Progress]]:
+        """Let the members learn rows, given signs or codes of many classes; return the codes, and what each member did."""
+        positive = self.labels.positive
+        codes, signs = (y, None) if self.many else (np.where(y > 0.0, positive, 1 - positive), y)
+        known = [self._ready(member, signs is None) for member in self.members]
+
+        def hand(member: Member, part: Rows, at: slice) -> np.ndarray:
+            y = codes if member.m.many or signs is None else signs
+            return member.learn(part, y[at], None if c is None else c[at])
+
+        found = self.members.learn(self.numbered(rows), self.weighing.awake, hand)
+        return codes, [Progress(f, codes, *k) for f, k in zip(found, known, strict=True)]
 
     def _ready(self, member: Member, many: bool) -> tuple[bool, int, int, int]:
         """Let a member know what the pool knows of classes; return what it knew before it learns."""
@@ -125,7 +133,7 @@ class VotingPool(Pool):
             m.relabel()
         return m.many, int(m.tally[SEEN]), int(m.tally[TIE]), labels.positive
 
-    def _see(self, codes: np.ndarray) -> None:
+    def see(self, codes: np.ndarray) -> None:
         """Count rows and the classes seen in them."""
         self.note(len(codes))
         if self.many:
@@ -150,7 +158,7 @@ class VotingPool(Pool):
         """Return of rows what the calibration learns from."""
         if self.calibration is None or not self.calibration.pooled:
             return super().evidence(rows)
-        f = self.members.score(self.numbered(rows))
+        f = self.members.score(self.numbered(rows), self.weighing.awake)
         return [Scores(s, member.m.many, self.labels.positive) for s, member in zip(f, self.members, strict=True)]
 
     def _voted(self, W: np.ndarray, predicted: np.ndarray) -> np.ndarray:

@@ -18,67 +18,78 @@ SHARE_ETA = 0.05  # rate of fixed share: sqrt(8 ln K/T) for ten thousand rounds
 
 # ---- rules: weights before each round into W, from losses (a row for each round) -------------------------------------
 @strict
-def by_losses(L: Array, eta: float, w: Array) -> float:
-    """Fill w with weights proportional to exp(-eta L), the best learners alone when eta is infinite."""
-    least, total = L[0], 0.0
+def by_losses(L: Array, eta: float, awake: Array, w: Array) -> float:
+    """Fill w with weights proportional to exp(-eta L) of those awake, the best alone when eta is infinite; return the least L."""
+    best, total = least(L, awake), 0.0
     for k in range(L.shape[0]):
-        least = min(least, L[k])
-    for k in range(L.shape[0]):
-        gap = L[k] - least
-        w[k] = (1.0 if gap == 0.0 else 0.0) if eta == math.inf else exp(-eta * gap)
+        gap = L[k] - best
+        w[k] = 0.0 if not awake[k] else (1.0 if gap == 0.0 else 0.0) if eta == math.inf else exp(-eta * gap)
         total += w[k]
     for k in range(L.shape[0]):
         w[k] /= total
-    return least
+    return best
 
 
 @strict
-def pay(losses: Array, c: float, L: Array, totals: Array, w: Array) -> float:
-    """Pay the weighted loss of a round and return it; the learners' own losses grow."""
+def least(L: Array, awake: Array) -> float:
+    """Return the least loss of those awake."""
+    found = math.inf
+    for k in range(L.shape[0]):
+        if awake[k]:
+            found = min(found, L[k])
+    return found
+
+
+@strict
+def pay(losses: Array, c: float, awake: Array, L: Array, totals: Array, w: Array) -> float:
+    """Pay the weighted loss of a round and return it; the learners' own losses grow, of those asleep by what is paid."""
     h = 0.0
     for k in range(L.shape[0]):
-        h += w[k] * c * losses[k]
-        L[k] += c * losses[k]
+        if awake[k]:
+            h += w[k] * c * losses[k]
+    for k in range(L.shape[0]):
+        L[k] += c * losses[k] if awake[k] else h
     totals[PAID] += h
     totals[ROUNDS] += 1.0
     totals[RANGE] = max(totals[RANGE], c)
     return h
 
 
-def hedge(losses: Array, c: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array) -> None:
+def hedge(
+    losses: Array, c: Array, awake: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array
+) -> None:
     """Weigh by exp(-eta_t L), eta_t = sqrt(8 ln K/t) unless eta is given."""
     for i in range(losses.shape[0]):
-        by_losses(L, eta if eta > 0.0 else math.sqrt(8.0 * log(L.shape[0]) / (totals[ROUNDS] + 1.0)), W[i])
+        by_losses(L, eta if eta > 0.0 else math.sqrt(8.0 * log(L.shape[0]) / (totals[ROUNDS] + 1.0)), awake, W[i])
         if c[i] > 0.0:
-            pay(losses[i], c[i], L, totals, W[i])
+            pay(losses[i], c[i], awake, L, totals, W[i])
 
 
 def adahedge(
-    losses: Array, c: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array
+    losses: Array, c: Array, awake: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array
 ) -> None:
     """Weigh by exp(-L ln K/Delta), Delta the sum of what was paid beyond the mix losses."""
     for i in range(losses.shape[0]):
         rate = log(L.shape[0]) / totals[DELTA] if totals[DELTA] > 0.0 else math.inf
-        before = by_losses(L, rate, W[i])
+        before = by_losses(L, rate, awake, W[i])
         if c[i] > 0.0:
-            h = pay(losses[i], c[i], L, totals, W[i])
-            totals[DELTA] += max(0.0, h - mix_loss(losses[i], c[i], L, before, rate, W[i]))
+            h = pay(losses[i], c[i], awake, L, totals, W[i])
+            totals[DELTA] += max(0.0, h - mix_loss(losses[i], c[i], awake, L, before, rate, W[i]))
 
 
 @strict
-def mix_loss(losses: Array, c: float, L: Array, before: float, rate: float, w: Array) -> float:
+def mix_loss(losses: Array, c: float, awake: Array, L: Array, before: float, rate: float, w: Array) -> float:
     """Return -ln(sum_k w_k exp(-rate c loss_k))/rate, given the least sum of losses before the round and the sums after it."""
-    after, mass = L[0], 0.0
-    for k in range(L.shape[0]):
-        after = min(after, L[k])
+    after, mass = least(L, awake), 0.0
     if rate == math.inf:
         return after - before
     for k in range(L.shape[0]):
-        mass += w[k] * exp(-rate * c * losses[k])
+        if awake[k]:
+            mass += w[k] * exp(-rate * c * losses[k])
     return -log(mass) / rate if mass > 0.0 else after - before
 
 
-def adahedge_of_mean(P: Array, y: Array, losses: Array, c: Array, L: Array, totals: Array, W: Array) -> None:
+def adahedge_of_mean(P: Array, y: Array, losses: Array, c: Array, awake: Array, L: Array, totals: Array, W: Array) -> None:
     """Weigh answers P by AdaHedge under the square loss; what is paid is the loss of their weighted mean.
 
     Delta grows only where that exceeds the mix loss. The square loss is exp-concave at rates of at most 1/(2 B^2), with B the
@@ -86,41 +97,50 @@ def adahedge_of_mean(P: Array, y: Array, losses: Array, c: Array, L: Array, tota
     """
     for i in range(P.shape[0]):
         rate = log(L.shape[0]) / totals[DELTA] if totals[DELTA] > 0.0 else math.inf
-        before = by_losses(L, rate, W[i])
+        before = by_losses(L, rate, awake, W[i])
         if c[i] > 0.0:
             mean = 0.0
             for k in range(P.shape[1]):
                 mean += W[i, k] * P[i, k]
-            drawn = pay(losses[i], c[i], L, totals, W[i])
+            drawn = pay(losses[i], c[i], awake, L, totals, W[i])
             h = c[i] * (mean - y[i]) ** 2
             totals[PAID] += h - drawn
-            totals[DELTA] += max(0.0, h - mix_loss(losses[i], c[i], L, before, rate, W[i]))
+            totals[DELTA] += max(0.0, h - mix_loss(losses[i], c[i], awake, L, before, rate, W[i]))
 
 
 def fixed_share(
-    losses: Array, c: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array
+    losses: Array, c: Array, awake: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array
 ) -> None:
     """Multiply weights by exp(-eta loss), then share: alpha of each goes to the others (1/t if alpha is below 0).
 
-    What is paid is the loss of the mixture, -ln sum_k w_k exp(-loss_k), if it mixes.
+    What is paid is the loss of the mixture, -ln sum_k w_k exp(-loss_k), if it mixes. Those asleep are charged what is paid.
     """
     K = L.shape[0]
     for i in range(losses.shape[0]):
+        there = 0.0
         for k in range(K):
-            W[i, k] = exp(logs[k])
+            W[i, k] = exp(logs[k]) if awake[k] else 0.0
+            there += W[i, k]
+        there = 1.0 if awake.all() else there  # it is 1 but for rounding
+        for k in range(K):
+            W[i, k] /= there
         if c[i] > 0.0:
-            h = pay(losses[i], c[i], L, totals, W[i])
+            h = pay(losses[i], c[i], awake, L, totals, W[i])
             top, total = -math.inf, 0.0
             for k in range(K):
-                logs[k] -= eta * c[i] * losses[i, k]
-                top = max(top, logs[k])
+                if awake[k]:
+                    logs[k] -= eta * c[i] * losses[i, k]
+                    top = max(top, logs[k])
             for k in range(K):
-                total += exp(logs[k] - top)
+                total += exp(logs[k] - top) if awake[k] else 0.0
+            kept = top + log(total) - log(there)  # ln of the factor by which the weights of those awake shrank together
             if mixes:
-                totals[PAID] += -(top + log(total)) / eta - h
+                totals[PAID] += -kept / eta - h
+                for k in range(K):
+                    L[k] += 0.0 if awake[k] else -kept / eta - h
             a = alpha if alpha >= 0.0 else 1.0 / (totals[ROUNDS] + 1.0)
             for k in range(K):
-                logs[k] -= top + log(total)
+                logs[k] -= kept if awake[k] else 0.0
                 if a > 0.0 and K > 1:
                     w = exp(logs[k])
                     logs[k] = log((1.0 - a) * w + a * (1.0 - w) / (K - 1.0))
@@ -171,6 +191,7 @@ def log_loss(margins: Array, least: float, out: Array) -> None:
 
 
 RULES = {"adahedge": adahedge, "hedge": hedge, "fixed_share": fixed_share, "bayes": fixed_share}
+MIXTURES = {"bayes": 0.0, "mixture": -1.0}  # what is mixed are probabilities; how much is shared
 
 
 def votes(W: np.ndarray, predicted: np.ndarray, K: int) -> np.ndarray:
@@ -186,10 +207,11 @@ class Weighing:
     def __init__(self, K: int, rule: str, eta: float | None, alpha: float | None) -> None:
         self.rule, self.eta, self.alpha = rule, eta, alpha
         self.losses, self.logs, self.totals = np.zeros(K), np.full(K, -log(K)), np.zeros(4)
+        self.awake = np.ones(K, np.bool_)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return what changes from round to round."""
-        return {"losses": self.losses, "logs": self.logs, "totals": self.totals}
+        return {"awake": self.awake, "losses": self.losses, "logs": self.logs, "totals": self.totals}
 
     def writable(self) -> None:
         """Take copies of arrays that may be read-only."""
@@ -198,10 +220,11 @@ class Weighing:
     def play(self, losses: np.ndarray, c: np.ndarray) -> np.ndarray:
         """Play rounds, a row of losses and a sample weight each; return the weights before each."""
         W = np.zeros(losses.shape)
-        eta = self.eta or {"bayes": 1.0, "fixed_share": SHARE_ETA}.get(self.rule, 0.0)
-        alpha = self.alpha if self.alpha is not None else 0.0 if self.rule == "bayes" else -1.0
+        mixes = self.rule in MIXTURES
+        eta = self.eta or (1.0 if mixes else {"fixed_share": SHARE_ETA}.get(self.rule, 0.0))
+        alpha = self.alpha if self.alpha is not None else MIXTURES.get(self.rule, -1.0)
         given = (np.ascontiguousarray(losses), np.asarray(c, np.float64), *self.arrays().values())
-        compiled(RULES[self.rule])(*given, eta, alpha, self.rule == "bayes", W)
+        compiled(RULES.get(self.rule, fixed_share))(*given, eta, alpha, mixes, W)
         return W
 
     def average(self, P: np.ndarray, y: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -210,20 +233,21 @@ class Weighing:
         if self.rule != "adahedge":
             return self.play(losses, c)
         W = np.zeros(P.shape)
-        compiled(adahedge_of_mean)(P, np.asarray(y, np.float64), losses, c, self.losses, self.totals, W)
+        compiled(adahedge_of_mean)(P, np.asarray(y, np.float64), losses, c, self.awake, self.losses, self.totals, W)
         return W
 
     @property
     def weights(self) -> np.ndarray:
         """The weights in the round to come."""
-        if self.rule in ("fixed_share", "bayes"):
-            return over(exp, self.logs)
+        if self.rule == "fixed_share" or self.rule in MIXTURES:
+            w = np.where(self.awake, over(exp, self.logs), 0.0)
+            return w if self.awake.all() else w / w.sum()
         K, w = len(self.losses), np.zeros(len(self.losses))
         if self.rule == "hedge":
             eta = self.eta or math.sqrt(8.0 * log(K) / (self.totals[ROUNDS] + 1.0))
         else:
             eta = log(K) / self.totals[DELTA] if self.totals[DELTA] > 0.0 else math.inf
-        by_losses(self.losses, eta, w)
+        by_losses(self.losses, eta, self.awake, w)
         return w
 
     @property
@@ -243,6 +267,8 @@ class Weighing:
         K, (_, T, delta, reach) = len(self.losses), self.totals
         if self.rule == "adahedge":
             return 2.0 * float(delta)
+        if self.rule == "mixture":
+            return log(K) + log(max(T, 1.0))
         if reach > 1.0 and self.rule != "bayes":
             return math.inf
         if self.rule == "hedge":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Columns, Features, Hashed, Names, is_dicts, stacked
 from ..inputs.labels import label_array
 from ..learners.calibrated import packed, restore, unpacked
-from ..learners.learner import Learner, refuse_names
+from ..learners.learner import Learner, in_runs, refuse_names
 from ..learners.task import TASKS, Task
 
 
@@ -96,19 +96,36 @@ class Compact(Saved):
         return int(self.tally[MISTAKES])
 
     # ---- answering ---------------------------------------------------------------------------------------------------
-    def _scores(self, X: Any) -> np.ndarray:
+    def _placed(self, X: Any) -> Rows:
+        """Return rows with their features in their places."""
         if is_dicts(X):
-            return self._of(stacked(self.features, X, grow=False))
+            return stacked(self.features, X, grow=False)
         rows = checking.rows(X, "float64")
         known = self.features.names if isinstance(self.features, Columns) else None
         if known and rows.names is not None and known != rows.names:
             refuse_names(known, rows.names)
-        return self.score_rows(rows)
+        return self._in_places(rows)
+
+    def _in_places(self, rows: Rows) -> Rows:
+        self.features.check(rows, "Compact")
+        return self.features.rows(rows, False)
+
+    def _score_runs(self, rows: Rows) -> Iterator[np.ndarray]:
+        """Yield the scores of rows, in runs that take bounded memory: a sparse row has a term for each number stored and class."""
+        stored = 1 if rows.layout == "dense" else int(np.diff(rows.arrays[0]).max(initial=1))
+        for a, b in in_runs(rows.n, stored * self.W.shape[1]):
+            yield self._of(rows.cut(a, b))
 
     def score_rows(self, rows: Rows) -> np.ndarray:
         """Return the scores of checked rows, one per class in order of codes."""
-        self.features.check(rows, "Compact")
-        return self._of(self.features.rows(rows, False))
+        return np.concatenate(list(self._score_runs(self._in_places(rows))))
+
+    def in_room(self, m: Compact, y: Any, n: int) -> list[tuple[int, int]]:
+        """Return the runs of n rows whose scores take bounded memory."""
+        return in_runs(n, self.W.shape[1])
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return np.concatenate(list(self._score_runs(self._placed(X))))
 
     def _of(self, rows: Rows) -> np.ndarray:
         """Return the scores of rows that are in their places."""
@@ -124,8 +141,7 @@ class Compact(Saved):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label, or the number, of each row."""
-        f = self._scores(X)
-        return self.task.answers(self, f)
+        return np.concatenate([self.task.answers(self, f) for f in self._score_runs(self._placed(X))])
 
     def predict_one(self, x: Any) -> Any:
         """Return the label, or the number, of one example."""

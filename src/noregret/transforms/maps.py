@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from ..algorithm.kernel_options import snake
+from .first import First
 from .namespaces import Namespaces
 from .nystroem import Nystroem
 from .per_entry import PerEntry
@@ -25,5 +26,5 @@ def register(cls: type[M]) -> type[M]:
     return cls
 
 
-for known in (Scale, Normalize, PerEntry, RandomFourier, RandomBinning, Nystroem, Namespaces):
+for known in (Scale, Normalize, PerEntry, RandomFourier, RandomBinning, Nystroem, Namespaces, First):
     register(known)

@@ -70,9 +70,7 @@ class Map(Step):
         raise NotImplementedError
 
     def __setstate__(self, d: dict[str, Any]) -> None:
-        self.__dict__.update(
-            {k: np.array(v) if isinstance(v, np.ndarray) else v for k, v in d.items()}
-        )  # a memory map is read-only
+        self.__dict__.update(copy.deepcopy(d))  # a memory map is read-only
 
     def mark(self, rows: Rows) -> Any:
         """Return what to go back to when these rows are refused."""
