@@ -29,6 +29,7 @@ NAMES = (
     "random_features",
     "sparsity",
     "kernels",
+    "forests",
 )
 RESULTS = Path(__file__).parent / "results"
 

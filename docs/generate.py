@@ -41,6 +41,7 @@ FAMILIES = {  # headings in the order of the page; others come last, with what t
     "least_squares": "Least squares",
     "multiplicative": "Multiplicative",
     "uniclass": "One class",
+    "mondrian": "Forests",
     "budgeted": "Kernels on a budget",
     "duol": "Double updating",
     "kernel_rls": "Kernel least squares",
@@ -104,9 +105,9 @@ def entry(cls: Any) -> str:
     else:
         lines.append("No parameters of its own.")
     lines.append(f"Options: {options}.")
-    lines.append(
-        f"Bound: {f'{cls.bound.name}, on {MEASURES[cls.bound.measures]}' if cls.bound else 'none checked'}. Merge: {cls.merges}."
-    )
+    theorem = cls.algorithm.bound
+    said = "`bound()`" if callable(cls.bound) else f"{theorem.name}, on {MEASURES[theorem.measures]}" if theorem else "none checked"
+    lines.append(f"Bound: {said}. Merge: {cls.merges}.")
     lines.append(f"Reference: {reference(cls.cite)} (`{cls.cite}`)")
     lines.append(f"```python\n{example}\n\n```")
     return "\n\n".join(lines)

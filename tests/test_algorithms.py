@@ -77,6 +77,7 @@ def test_every_learner_has_a_trace_or_a_transcription_or_a_reason():
         "rls": "in test_least_squares.py",
         **dict.fromkeys(("auto", "hedge"), "in test_hedge.py"),
         **dict.fromkeys(("auto_regressor", "hedge_regressor"), "in test_hedge_regressor.py"),
+        **dict.fromkeys(("mondrian_forest", "mondrian_forest_regressor"), "in test_forests.py"),
         **{
             f"{name}{twin}": "its traces are those of the other task"
             for name, twin in (

@@ -1,11 +1,16 @@
 """Baselines are what a loop over the rows would find, and warnings are given on one side of each threshold only."""
 
+import csv
+import io
+import json
 from collections import defaultdict
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import noregret as nr
+from noregret.cli import main
 from noregret.evaluation.measures.baselines import class_baselines, real_baselines
 from noregret.evaluation.runs.cautions import is_sorted, is_worse, warnings
 
@@ -199,6 +204,171 @@ def test_warnings_of_real_studies():
     assert easy.data["warnings"] == []
 
 
+def test_one_outlier_does_not_make_neighbours_alike():
+    """The first target rules the running mean of all later rows; the last target pays for it once."""
+    X = RNG.normal(size=(2000, 2))
+    y = X @ [2.0, -1.0]
+    y[0] = 1e6
+    report = nr.compare((X, y), ["rls", "ogd_regressor"])
+    assert report.data["baselines"][1]["metrics"]["rmse"] < report.data["baselines"][0]["metrics"]["rmse"]
+    assert not any("Neighbouring" in line for line in report.data["warnings"])
+    walk = np.cumsum(RNG.normal(size=2000))
+    walk[0] = 1e6
+    assert "rls. Neighbouring rows have like targets." in nr.compare((X, walk), ["rls", "ogd_regressor"]).data["warnings"][-1]
+    walk[0] = 0.0
+    assert "both learners. Neighbouring" in nr.compare((X, walk), ["rls", "ogd_regressor"]).data["warnings"][-1]
+
+
+@pytest.mark.parametrize("size", [1, 7, 500, 3000])
+def test_neighbours_are_those_of_a_plain_loop(size):
+    y = np.cumsum(RNG.normal(size=3000)).round(1)
+    found = real_baselines("square", 0.0, None, None, 0)
+    in_chunks(found, y, None, None, size)
+    wins = [np.sign(abs(y[t] - y[t - min(t // 2, 997)]) - abs(y[t] - y[t - 1])) for t in range(4, 3000)]
+    assert found.order() == {"closer": wins.count(1.0), "farther": wins.count(-1.0)}
+
+
+@pytest.mark.parametrize("how", [{}, {"permutations": 2}])
+def test_no_regret_is_no_regret_of_pools_either(how):
+    report = nr.compare((RNG.normal(size=(N, 2)), CLASSES), ["auto", "pa1"], **how, regret=False)
+    assert [row["regret"] for row in report.learners] == [None, None]
+    assert "egret" not in report.text()
+
+
+def named_rows(n, of):
+    lines = [f"k{i % of},{'a' if i % 3 else 'b'},{i % 7},{i % 2}" for i in range(n)]
+    return ("key,kind,x,label\n" + "\n".join(lines) + "\n").encode()
+
+
+def test_columns_that_name_the_rows_are_told():
+    how = {"format": "csv", "target": "label", "regret": False}
+    told = nr.evaluate(named_rows(100, 80), "pa1", **how).data["warnings"]
+    assert told[-1] == (
+        "Column 'key' has 80 categories in 100 rows, and tells rows apart rather than what they have in common: "
+        "leave it out (ignore, --ignore key)."
+    )
+    for n, of, more in ((100, 79, {}), (49, 49, {}), (100, 100, {"categorical": "key"}), (100, 100, {"ignore": "key"})):
+        told = nr.evaluate(named_rows(n, of), "pa1", **how, **more).data["warnings"]
+        assert not any("categories in" in line for line in told)
+
+
+def test_a_training_tells_of_columns_that_name_the_rows(tmp_path):
+    (tmp_path / "a.csv").write_bytes(named_rows(100, 100))
+    said = train(tmp_path / "a.csv", "--target", "label", "--model", "pa1", "--save", tmp_path / "a.nr").stderr
+    assert "Warning: Column 'key' has 100 categories in 100 rows" in said
+
+
+# ---- rows that are not learned from, and files -----------------------------------------------------------------------
+def test_rows_that_are_not_learned_from_are_answered_from_the_labels_before_them():
+    """The majority of CLASSES learned, and the last of them, answer every row that is kept apart."""
+    X = RNG.normal(size=(N, 2))
+    commonest = np.bincount(CLASSES).argmax()
+    other = RNG.integers(0, 4, 90)  # a class that was never learned is a mistake
+    report = nr.compare((X, CLASSES), ["pa1", "ogd"], holdout=(RNG.normal(size=(90, 2)), other))
+    by_label = {row["label"]: row["holdout"] for row in report.data["baselines"]}
+    assert by_label["majority class"]["mistakes"] == (other != commonest).sum()
+    assert by_label["last label"]["mistakes"] == (other != CLASSES[-1]).sum()
+    assert by_label["last label"]["error"] == pytest.approx((other != CLASSES[-1]).mean())
+    shown = next(line for line in report.text(width=160).splitlines() if line.startswith("(majority"))
+    assert f"{100 * (other != commonest).mean():.2f}" in shown
+    assert f"{100 * (other != commonest).mean():.2f}" in report.to_html()
+
+    report = nr.sweep((X, TARGETS), "nag_regressor", eta=[0.1, 1.0], validation=0.25)
+    mean, last = (row["validation"]["losses"]["square"] for row in report.data["baselines"])
+    assert mean == pytest.approx(((TARGETS[300:] - TARGETS[:300].mean()) ** 2).mean())
+    assert last == pytest.approx(((TARGETS[300:] - TARGETS[299]) ** 2).mean())
+    assert [row["validation"]["metrics"]["rmse"] ** 2 for row in report.data["baselines"]] == pytest.approx([mean, last])
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_folds_are_answered_from_the_labels_of_the_others(real):
+    X, y = RNG.normal(size=(N, 2)), TARGETS if real else CLASSES
+    learner = {"model": "nag_regressor", "eta": [0.1, 1.0]} if real else {"model": "pa1", "C": [0.1, 1.0]}
+    report = nr.sweep((X, y), learner.pop("model"), **learner, folds=4)
+    for row, rule in zip(
+        report.data["baselines"], (np.mean if real else lambda v: np.bincount(v).argmax(), lambda v: v[-1]), strict=True
+    ):
+        costs = []
+        for a in range(0, N, 100):
+            apart = y[a : a + 100] - rule(np.concatenate([y[:a], y[a + 100 :]]))
+            costs.append((apart**2).mean() if real else (apart != 0).mean())
+        assert row["folds"]["values"] == pytest.approx(costs)
+        assert row["folds"]["mean"] == pytest.approx(np.mean(costs))
+
+
+def test_files_of_figures_and_of_curves_have_them():
+    report = nr.compare((RNG.normal(size=(N, 2)), CLASSES), ["pa1", "ogd"])
+    lines = list(csv.DictReader(io.StringIO(report.to_csv())))
+    assert [line["label"] for line in lines[2:]] == ["(majority class)", "(last label)"]
+    for line, row in zip(lines[2:], report.data["baselines"], strict=True):
+        assert (line["model"], int(line["mistakes"]), float(line["error"])) == ("", row["mistakes"], row["error"])
+    points = [line for line in csv.DictReader(io.StringIO(report.curves_to_csv())) if line["label"] == "(last label)"]
+    assert [float(line["error"]) for line in points] == report.data["baselines"][1]["curve"]["error"]
+
+
+# ---- training --------------------------------------------------------------------------------------------------------
+def train(path, *options):
+    result = CliRunner().invoke(main, ["train", str(path), "--quiet", *map(str, options)])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def written(path, X, y):
+    lines = [f"{label} " + " ".join(f"{i + 1}:{v}" for i, v in enumerate(x)) for x, label in zip(X, y, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_training_says_what_baselines_cost(tmp_path):
+    X = RNG.normal(size=(N, 2)).round(3)
+    path, y = written(tmp_path / "a.svm", X, CLASSES), CLASSES
+    wrong = (np.array([-1, *y[:-1]]) != y).sum()
+    result = train(path, "--model", "pa1", "--save", tmp_path / "a.nr")
+    assert f"last label error {100 * wrong / N:.2f} %." in result.stdout
+    assert "Baselines: majority class error" in result.stdout
+    found = json.loads(train(path, "--model", "pa1", "--save", tmp_path / "b.nr", "--json").stdout)
+    assert [row["label"] for row in found["baselines"]] == ["majority class", "last label"]
+    assert found["baselines"][1]["mistakes"] == wrong
+    assert found["learned"]["mistakes"] == found["mistakes"]
+
+
+def test_a_training_of_a_regressor_says_its_rmse_and_theirs(tmp_path):
+    X = RNG.normal(size=(N, 2)).round(3)
+    path = written(tmp_path / "a.svm", X, TARGETS)
+    found = json.loads(train(path, "--model", "rls", "--save", tmp_path / "a.nr", "--json").stdout)
+    report = nr.evaluate(str(path), "rls", regret=False)
+    assert found["learned"]["metrics"]["rmse"] == pytest.approx(report.learners[0]["metrics"]["rmse"])
+    for row, other in zip(found["baselines"], report.data["baselines"], strict=True):
+        assert row["metrics"] == pytest.approx(other["metrics"])
+    said = train(path, "--model", "rls", "--save", tmp_path / "b.nr").stdout
+    assert " on the way, " in said
+    assert "Baselines: running mean RMSE" in said
+
+
+def test_a_training_that_goes_on_compares_on_the_rows_of_now(tmp_path):
+    X = RNG.normal(size=(N, 2)).round(3)
+    save = tmp_path / "a.nr"
+    first = json.loads(
+        train(written(tmp_path / "mon.svm", X[:150], CLASSES[:150]), "--model", "pa1", "--save", save, "--json").stdout
+    )
+    tuesday = written(tmp_path / "tue.svm", X[150:], CLASSES[150:])
+    said = train(tuesday, "--save", save, "--continue").stdout
+    wrong = nr.load(save).n_mistakes_ - first["mistakes"]
+    assert f"On the 250 rows learned now: pa1 error {100 * wrong / 250:.2f} %. Baselines: majority class error" in said
+    assert "Baselines" not in train(tuesday, "--save", save, "--continue").stdout
+
+
+def test_a_training_warns_where_a_report_would(tmp_path):
+    path = written(tmp_path / "a.svm", RNG.normal(size=(N, 2)).round(3), np.repeat([0, 1], N // 2))
+    assert "Warning: The rows are sorted by class" in train(path, "--model", "pa1", "--save", tmp_path / "a.nr").stderr
+
+
+def test_a_training_without_labels_has_no_baselines(tmp_path):
+    path = written(tmp_path / "a.svm", RNG.normal(size=(N, 2)).round(3), np.ones(N, int))
+    assert "Baselines" not in train(path, "--model", "pa_uniclass", "--save", tmp_path / "a.nr").stdout
+
+
+# ---- where targets have an offset -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("delay", [0, 3])
 def test_the_first_answer_decides_no_figure_where_targets_have_an_offset(delay):
     """Charged for the first row, all would have about the same RMSE, and none would be worse than the running mean."""
@@ -211,7 +381,7 @@ def test_the_first_answer_decides_no_figure_where_targets_have_an_offset(delay):
         assert report.data["warnings"] == []
     worse = nr.compare(X, ["rls:fit_intercept=false", "pa2_regressor:C=1000"], 450.0 + noise, delay=delay, regret=False)
     assert "Worse than the running mean (RMSE 0.9" in worse.data["warnings"][0]
-    assert "all 2 learners" in worse.data["warnings"][0]
+    assert "both learners" in worse.data["warnings"][0]
 
 
 def test_a_learner_that_knows_targets_is_charged_from_its_first_row():

@@ -14,6 +14,7 @@ import noregret as nr
 from noregret.inputs.batch import BadRow
 from noregret.streams.writers import convert
 from noregret.training.answering import answer
+from noregret.transforms import dates
 from noregret.transforms.front import Front
 from noregret.transforms.table import Table
 
@@ -134,7 +135,7 @@ def test_roles_settle_what_dates_are(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "cells", [["2024", "2025"], ["10:30", "11:30"], ["2024-01", "2024-02"], ["31.01.2024"], ["2024-02-30"], ["01/02/03"]]
+    "cells", [["2024", "2025"], ["10:30", "11:30"], ["2024-01", "2024-02"], ["31.13.2024"], ["2024-02-30"], ["01/02/03"]]
 )
 def test_what_is_not_beyond_doubt_a_date(cells):
     names = csv_features(("when,x\n" + "".join(f"{c},1\n" for c in cells)).encode())
@@ -179,3 +180,110 @@ def test_a_model_from_before_keeps_its_categories():
     opened = nr.stream(b"when,label\n2024-02-01,a\n", format="csv", target="label")
     (batch,) = opened.chunks(front=Front(again), learn=False)
     assert batch.data.arrays[1].tolist() == [1]
+
+
+# ---- other forms than ISO --------------------------------------------------------------------------------------------
+WRITTEN = {
+    "mdy": ["1/31/2024 14:30", "1/31/2024 2:30 PM", "01/31/2024 02:30:00pm", "1-31-2024 14:30"],
+    "dmy": ["31.1.2024 14:30", "31/01/2024 14:30:00", "31-01-2024 2:30 p.m."],
+    None: [
+        "2024/01/31 14:30",
+        "2024.1.31 14:30",
+        "Jan 31 2024 14:30",
+        "January 31, 2024, 2:30 PM",
+        "31 Jan 2024 14:30",
+        "31-Jan-2024 14:30",
+    ],
+}
+
+
+@pytest.mark.parametrize(("order", "text"), [(order, text) for order, texts in WRITTEN.items() for text in texts])
+def test_dates_in_other_forms(order, text):
+    assert csv_features(f'when,x\n"{text}",1\n'.encode()) == [*FEATURES, "x"]
+    assert features([{"when": text}], date="when", date_order=order) == [FEATURES]
+    assert features(record(pa.array([text])), date="when", date_order=order) == [FEATURES]
+
+
+@pytest.mark.parametrize(
+    "text", ["31/31/2024", "Foo 31 2024", "1/31/24", "2024/31/1", "1/31/2024 25:00", "1/31/2024 13:00 PM", "1/31-2024", "Ma 3 2024"]
+)
+def test_other_texts_are_categories(text):
+    assert csv_features(f'when,x\n"{text}",1\n'.encode()) == [f"when={text}", "x"]
+
+
+def test_midnight_and_noon():
+    assert [dates.read(f"1/31/2024 {t}", "mdy").hour for t in ("12:00 AM", "12:00 PM", "1:00 am", "11:59 PM")] == [0, 12, 1, 23]
+
+
+UNSURE = b"when,x\n1/2/2024,1\n3/4/2024,2\n"
+
+
+def test_an_order_is_never_guessed():
+    with pytest.raises(
+        ValueError, match=r"column 'when' holds dates such as '1/2/2024', and none .* a day above 12: give date_order="
+    ):
+        csv_features(UNSURE)
+    with pytest.raises(ValueError, match="Give the order of day and month: date_order='dmy' or date_order='mdy'"):
+        features([{"when": "1/2/2024"}], date="when")
+    assert "when.month=2" in csv_features(UNSURE, date_order="dmy")
+    assert "when.month=1" in csv_features(UNSURE, date_order="mdy")
+    assert "when=1/2/2024" in csv_features(UNSURE, categorical="when")
+    assert csv_features(UNSURE, ignore="when") == ["x"]
+    with pytest.raises(ValueError, match="date_order must be one of dmy, mdy, got 'ymd'"):
+        Table(date_order="ymd")
+
+
+def test_a_cell_against_the_order_is_a_bad_row():
+    data = b"when,x\n" + b"".join(b"1/%d/2024,1\n" % day for day in range(1, 32)) + b"13/1/2024,2\n"
+    with pytest.raises(
+        BadRow, match="33:1: expected a date such as 1/31/2024 or 1/31/2024 12:00 in column 'when', found '13/1/2024'"
+    ):
+        csv_features(data)
+    opened = nr.stream(data, format="csv", on_bad="skip")
+    assert sum(batch.data.n for batch in opened.chunks()) == 31
+    assert opened.skipped.count == 1
+
+
+def test_a_model_remembers_the_order_of_its_dates(tmp_path):
+    """A file to answer may not tell it; one to go on with may begin anywhere."""
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=i) for i in range(90)]
+    lines = [f"{d.month}/{d.day}/{d.year},{'end' if d.isoweekday() > 5 else 'week'}\n" for d in days]
+    for name, some in (("all", lines), ("first", lines[:60]), ("rest", lines[60:]), ("few", lines[:5])):
+        (tmp_path / f"{name}.csv").write_text("when,label\n" + "".join(some))
+    whole = nr.train(str(tmp_path / "all.csv"), "arow", target="label", save=tmp_path / "all.nr").model
+    nr.train(str(tmp_path / "first.csv"), "arow", target="label", save=tmp_path / "two.nr")
+    again = nr.train(str(tmp_path / "rest.csv"), target="label", save=tmp_path / "two.nr", continue_=True).model
+    assert again.learner.digest() == whole.learner.digest()
+    assert again.front.table.meta()["orders"] == {"when": "mdy"}
+    few = [label for found in answer(str(tmp_path / "few.csv"), nr.load(tmp_path / "two.nr")) for label in found.y.tolist()]
+    assert few == ["week"] * 5
+    assert nr.load(tmp_path / "two.nr").predict([{"when": "1/6/2024"}, {"when": "1/8/2024"}]).tolist() == ["end", "week"]
+
+
+@pytest.mark.parametrize("limit", [1, 13, 45])
+def test_a_training_that_stops_resumes_with_the_order(tmp_path, limit):
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=i) for i in range(90)]
+    path = tmp_path / "a.csv"
+    path.write_text("when,label\n" + "".join(f"{d.day}.{d.month}.{d.year},{d.isoweekday() > 5}\n" for d in days))
+    whole = nr.train(str(path), "arow", target="label", save=tmp_path / "a.nr").model
+    seen = []
+    nr.train(
+        str(path),
+        "arow",
+        target="label",
+        save=tmp_path / "b.nr",
+        checkpoint_every=1,
+        stop=lambda: len(seen) >= limit,
+        watch=lambda *at: seen.append(at),
+    )
+    again = nr.train(str(path), target="label", save=tmp_path / "b.nr", resume=True).model
+    assert again.learner.digest() == whole.learner.digest()
+
+
+def test_tables_of_different_orders_are_not_merged():
+    first, second = Table(), Table()
+    for table, order in ((first, "dmy"), (second, "mdy")):
+        rows = pa.RecordBatch.from_arrays([pa.array([WHEN])], names=["when"])
+        table.rows(rows.replace_schema_metadata({dates.ORDER: json.dumps({"when": order}).encode()}), True)
+    with pytest.raises(ValueError, match="the dates of column 'when' are written dmy here and mdy there"):
+        first.merge(second)

@@ -100,7 +100,12 @@ TYPED = (
     "calibration.vector_scaling",
     "pools.weighing",
 )  # functions alone
-COMPILED = (*TYPED, "transforms.draws", "transforms.nystroem", "transforms.orthogonal", "transforms.random_features")
+FORESTS = ("chances", "descent", "experts", "nodes", "prunings", "runner")
+COMPILED = (
+    *TYPED,
+    *(f"forests.{name}" for name in FORESTS),
+    *("transforms.draws", "transforms.nystroem", "transforms.orthogonal", "transforms.random_features"),
+)
 
 
 def texts():

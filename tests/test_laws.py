@@ -122,7 +122,7 @@ def test_bounds_are_not_vacuous():
     }
     for name in nr.algorithms():
         m = nr.learner(name, **settings.get(name, {}))
-        if m.bound is None:
+        if m.algorithm.bound is None:
             continue
         found = [nr.checks.measure(m, *nr.checks._comparable(m, seed, noisy)) for seed in range(4) for noisy in (False, True)]
         assert any(np.isfinite(promised) for _, promised in found), name

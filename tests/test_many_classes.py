@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import noregret as nr
 from noregret.learners import learner
@@ -44,6 +45,19 @@ def test_memory_does_not_grow_with_rows_times_classes(small):
     assert peak(lambda: nr.pipeline(nr.Normalize(), nr.PA1()).partial_fit(X, y).predict(X)) < whole / 10
     assert peak(lambda: nr.evaluate(X, "pa1", y, regret=False)) < whole / 4  # and the confusions of all classes
     assert m.decision_function(X[:7]).shape == (7, N)
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "dicts"])
+def test_memory_of_a_compact_does_not_grow_with_rows_times_classes(small, layout):
+    X, y = data()
+    named = [{str(j): v for j, v in enumerate(x)} for x in X]
+    rows = {"dense": X, "csr": csr_array(X), "dicts": named}[layout]
+    m = nr.PA1()
+    (m.learn_many if layout == "dicts" else m.partial_fit)(rows, y)
+    compact = m.compact()
+    assert (compact.predict(rows) == m.predict(rows)).all()
+    assert peak(lambda: compact.predict(rows)) < 8 * N * N / 10
+    assert compact.decision_function(rows[:7]).shape == (7, N)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -17,10 +17,10 @@ from sklearn.base import clone
 import noregret as nr
 from noregret.engine import compiling
 from noregret.engine.elementary import FAR, sine_cosine
+from noregret.engine.philox import philox
 from noregret.evaluation.measures.features_in_use import naming
 from noregret.inputs import checking
 from noregret.transforms import draws, front
-from noregret.transforms.draws import philox
 from noregret.transforms.feature_map import diameter, entries, hoeffding
 from noregret.transforms.front import Front
 from noregret.transforms.random_features import uniform_bound, waves

@@ -21,7 +21,7 @@ SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
 POINTS = [1, 2, 3, 5, 10, 30, 100, 250]
 
 BOUNDED = {
-    **{name: m for name, m in learners().items() if m.bound is not None and m.task != "one_class"},
+    **{name: m for name, m in learners().items() if m.algorithm.bound is not None and m.task != "one_class"},
     "alma in theory": nr.ALMA(B=8.0**0.5 / 0.9),
     "ogd regressor absolute": nr.OGDRegressor(loss="absolute", projection="l2", radius=2.0),
     "ogd regressor tube, constant": nr.OGDRegressor(
@@ -319,7 +319,7 @@ def test_why_there_is_no_bound(learner, why):
 @pytest.mark.parametrize("more", [{"requires": "it needs luck"}, {"against": "an oracle"}])
 def test_a_family_says_itself_what_its_theorem_asks_for(more, monkeypatch):
     learner, want = nr.PA1(), want_of(nr.PA1())
-    monkeypatch.setattr(nr.PA1, "bound", bounds.Bound("Nobody 2020", "mistakes", lambda t, p: math.inf, **more))
+    monkeypatch.setattr(nr.PA1.algorithm, "bound", bounds.Bound("Nobody 2020", "mistakes", lambda t, p: math.inf, **more))
     h = hindsight(passes_of(P, SIGNS), [want], classes=2, points=[5])[want]
     said = regret_of(learner, h, [1.0], {"mistakes": [1.0]})
     assert said["bound"] is None

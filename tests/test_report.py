@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import pytest
 
-from noregret.evaluation.report import forms, page, palette, summary
+from noregret.evaluation.report import forms, page, palette, plots, summary
 from noregret.evaluation.report.report import KEYS, Report, plain
 
 POINTS = [10, 100, 1000]
@@ -219,7 +219,7 @@ def test_text_of_an_evaluation_has_every_figure():
         "hinge loss": "0.369",
         "log loss": "0.51",
         "auc": "0.9876",
-        "model size": "2.05 kB",
+        "memory": "2.05 kB",
     }
     assert expected.items() <= figures.items()
     assert re.search(r"ham +500 +23\nspam +100 +377", text)
@@ -556,6 +556,59 @@ def test_long_names_of_classes_are_short_in_the_confusion_matrix(browser, tmp_pa
 def test_a_table_wider_than_the_page_says_so(browser, tmp_path):
     assert 'class="scroll wide"' in drawn(browser, a_comparison(), tmp_path, 500)
     assert 'class="scroll wide"' not in drawn(browser, a_comparison(), tmp_path, 1600)
+
+
+def test_the_first_sentence_has_the_figures_that_decide():
+    held = a_classifier(holdout={"error": 0.25}, folds={"mean": 0.5})
+    assert ", 12.30 % error, 25.00 % in hold-out, 50.00 % in folds." in Report("evaluate", DATA, [held]).to_html()
+    assert "<strong>rls</strong>, RMSE 0.25." in a_regression().to_html()
+
+
+def test_a_sweep_draws_the_figure_that_decides_first():
+    learners = [a_classifier(f"pa1 C={C}", 0.1, C, folds={"mean": C}) for C in (0.1, 0.2)]
+    view = page.sweep_view(Report("sweep", DATA, learners).learners)
+    assert view["measures"][0] == {"key": "folds", "title": "error in folds", "percent": True}
+    assert view["lines"][0]["folds"] == [0.1, 0.2]
+
+
+def test_a_pool_is_compared_with_its_best_learner():
+    found = a_regret(against="the best learner of the pool, PA1(),", loss="zero_one")
+    pool = [{"learner": "PA1()", "weight": 1.0, "loss": 450.0}]
+    text = Report("evaluate", DATA, [a_classifier(regret=found, pool=pool)]).to_html()
+    assert '"loss":"expected 0/1","best":"best learner of the pool"' in text
+    assert '<div class="scroll"><table class="figures"><thead><tr><th>learner</th><th>weight</th>' in text  # a phone is narrower
+
+
+def test_the_page_says_that_no_theorem_holds():
+    found = a_regret(bound=None, bound_measures=None, bound_why="it needs two classes")
+    text = Report("evaluate", DATA, [a_classifier(regret=found)]).to_html()
+    assert "<dt>Theorem</dt><dd>No theorem bounds it here: it needs two classes.</dd>" in text
+
+
+def test_one_learner_has_a_list_of_metrics_without_doubles():
+    learner = a_classifier()
+    learner["metrics"]["log_loss"] = learner["losses"]["log"]
+    text = Report("evaluate", DATA, [learner]).to_html()
+    assert "<div><dt>hinge loss</dt><dd>0.369</dd></div>" in text
+    assert text.count("<dt>log loss</dt>") == 1
+
+
+def test_large_numbers_in_a_legend_are_short(browser, tmp_path):
+    curve = a_regret()["curve"] | {"cumulative": [1.0, 2.0, 115488600000000.0], "comparator": [1.0, 2.0, 16389.9128]}
+    dom = drawn(browser, Report("evaluate", DATA, [a_classifier(regret=a_regret(curve=curve))]), tmp_path)
+    assert ">1.155e14<" in dom
+    assert ">16,390<" in dom
+
+
+def test_the_first_examples_do_not_set_the_scale():
+    assert plots.settled([1, 9, 10, 100], [1.0, 0.8, 0.5, None]) == [0.5, None]
+    assert plots.settled([1, 9, 10, 99], [1.0, 0.8, 0.5, 0.4]) == [1.0, 0.8, 0.5, 0.4]  # all of a short stream
+
+
+def test_plots_have_the_baselines(tmp_path):
+    trivial = [{"label": "majority class", "examples": 1000, "curve": {"examples": POINTS, "error": [0.5, 0.4, 0.4]}}]
+    a_comparison(baselines=trivial).plot(tmp_path / "a.svg", "error")
+    assert "(majority class)" in (tmp_path / "a.svg").read_text()
 
 
 def test_a_large_confusion_matrix_becomes_its_commonest_mistakes():

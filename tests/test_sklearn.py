@@ -1,5 +1,6 @@
 """scikit-learn: its own checks on every learner, and its meta-estimators around some."""
 
+import copy
 import pickle
 import warnings
 
@@ -168,6 +169,20 @@ def test_parameters_are_checked_by_fit_not_by_init():
         learner.fit(*CANCER)
     with pytest.raises(TypeError, match="no parameter 'gamma'"):
         nr.PA1(gamma=1.0)
+
+
+def test_a_pickle_is_no_larger_than_what_was_learned():
+    """The features of RandomBinning have 2^20 cells, and a column falls into a few hundred of them."""
+    X = np.random.default_rng(0).normal(size=(200, 1))
+    learner = nr.AutoRegressor().partial_fit(X, X[:, 0])
+    pickled = pickle.dumps(learner)
+    assert len(pickled) < 200_000
+    assert len(learner.to_bytes()) < 100_000
+    again = pickle.loads(pickled)
+    for one in (again, copy.deepcopy(learner), copy.copy(learner)):
+        assert one.digest() == learner.digest()
+    ahead = learner.partial_fit(X[:100], X[:100, 0]).digest()
+    assert again.partial_fit(X[:100], X[:100, 0]).digest() == ahead
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))

@@ -1,9 +1,12 @@
 """Studies at their edges: declared classes, weights of 0, limits, interruptions, learners without labels, learners that fail."""
 
 import functools
+import json
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn import metrics
 
@@ -226,7 +229,7 @@ def test_a_search_for_the_best_model_that_is_stopped():
     told = []
     found = compare(URL, ["pa1"], stop=lambda: len(told) >= 2, regret_watch=lambda *at: told.append(at))
     assert len(told) == 2
-    assert all(upper >= lower >= 0.0 for _, upper, lower in told)
+    assert all(upper >= lower >= 0.0 for _, upper, lower, _ in told)
     assert found.learners[0]["regret"] is None
     assert found.learners[0]["examples"] == 1500
     assert "its search was interrupted" in found.notes[0]
@@ -389,3 +392,51 @@ def test_asking_does_not_go_with_everything():
 def rows_of(source):
     batches = list(nr.stream(source).chunks())
     return np.concatenate([b.data.arrays[0] for b in batches]), np.concatenate([b.y for b in batches]).astype(int)
+
+
+# ---- bad rows ----------------------------------------------------------------------------------------------------------
+def without_targets(folder, n=600, bad=97):
+    """The same rows in every format, some of them without a target; and how many these are."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2)).round(3)
+    y = [None if i % bad == 5 else "p" if a + b > 0 else "n" for i, (a, b) in enumerate(X)]
+    rows = list(zip(X.tolist(), y, strict=True))
+    files = {
+        "m.csv": "a,b,y\n" + "".join(f"{a},{b},{v or ''}\n" for (a, b), v in rows),
+        "m.tsv": "a\tb\ty\n" + "".join(f"{a}\t{b}\t{v or ''}\n" for (a, b), v in rows),
+        "m.jsonl": "".join(json.dumps({"a": a, "b": b, "y": v}) + "\n" for (a, b), v in rows),
+        "m.arff": "@relation m\n@attribute a numeric\n@attribute b numeric\n@attribute y {p,n}\n@data\n"
+        + "".join(f"{a},{b},{v or '?'}\n" for (a, b), v in rows),
+        "m.svm": "".join(f"{ {'p': 1, 'n': -1}.get(v, 'x') } 1:{a} 2:{b}\n" for (a, b), v in rows),
+        "m.vw": "".join(f"{ {'p': 1, 'n': -1}.get(v, 'x') } | a:{a} b:{b}\n" for (a, b), v in rows),
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    pq.write_table(pa.table({"a": X[:, 0], "b": X[:, 1], "y": y}), folder / "m.parquet")
+    return y.count(None)
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.tsv", "m.jsonl", "m.arff", "m.svm", "m.vw", "m.parquet"])
+@pytest.mark.parametrize("how", ["", "regret", "holdout", "permutations", "folds", "validation"])
+def test_rows_without_targets_are_counted_once(tmp_path, name, how):
+    """However often the source is read."""
+    bad = without_targets(tmp_path)
+    source = str(tmp_path / name)
+    given = {"on_bad": "skip", **({} if name in ("m.svm", "m.vw") else {"target": "y"})}
+    more = {"": {}, "regret": {"regret": True}, "holdout": {"holdout": source}, "permutations": {"permutations": 2}}
+    more |= {"folds": {"folds": 3}, "validation": {"validation": 0.25}}
+    report = sweep(source, "pa1", C=[0.1, 1.0], **given, **more[how])
+    assert report.data["skipped"]["count"] == bad
+    assert {row["skipped"] for row in report.learners} == {bad}
+    assert report.data["examples"] == (600 - bad if how != "validation" else 600 - bad - round(0.25 * (600 - bad)))
+    if how in ("holdout", "validation"):
+        assert {row[how]["examples"] for row in report.learners} == {600 - bad if how == "holdout" else round(0.25 * (600 - bad))}
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.jsonl", "m.svm"])
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_a_training_counts_rows_without_targets_once(tmp_path, name, epochs):
+    bad = without_targets(tmp_path)
+    target = {} if name == "m.svm" else {"target": "y"}
+    done = nr.train(str(tmp_path / name), "pa1", on_bad="skip", epochs=epochs, **target)
+    assert (done.stream.skipped.count, done.examples) == (bad, epochs * (600 - bad))

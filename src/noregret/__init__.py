@@ -28,6 +28,7 @@ _NAMES = {
     "evaluation.report.report": "Report",
     "evaluation.runs.study": "compare evaluate sweep",
     "training.job": "train",
+    "forests.mondrian": "MondrianForest MondrianForestRegressor",
     "pools.hedge": "Auto Hedge",
     "pools.hedge_regressor": "AutoRegressor HedgeRegressor",
     "parts.budgets": "Merge ProjectRemoved Projection RemoveOldest RemoveRandom RemoveRedundant RemoveSmallest Replace "

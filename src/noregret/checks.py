@@ -99,7 +99,7 @@ def layout(learner: Learner, X: Any = None, y: Any = None) -> None:
     dense = _learn(learner, X, y)
     f, tolerance = _answers(dense, X), _rounding(dense)
     _close(f, _answers(_learn(learner, csr_matrix(X), y), csr_matrix(X)), "layout law", "CSR", tolerance)
-    if dense.model.filled or getattr(learner, "draws", False):  # random maps draw numbers by the place of a feature
+    if dense.model.filled or learner.draws:
         return
     rows = [{f"x{j}": float(v) for j, v in enumerate(r) if v} for r in X]
     _close(f, _answers(_learn(learner, rows, list(y)), rows), "layout law", "dicts", tolerance)
@@ -154,7 +154,7 @@ def order(learner: Learner, X: Any = None, y: Any = None) -> None:
     """Law 6: permuting features, or renaming classes, permutes the answer and nothing else."""
     X, y = stream(learner, K=3) if X is None else (X, y)
     m = _learn(learner, X, y)
-    if not getattr(learner, "draws", False):
+    if not learner.draws:
         p = np.random.default_rng(0).permutation(X.shape[1])
         _close(_answers(m, X), _answers(_learn(learner, X[:, p], y), X[:, p]), "order law", "features permuted")
     named = getattr(learner, "cost", None) is not None  # costs go by name
@@ -274,13 +274,14 @@ def noise(learner: Learner, n: int = 100_000, d: int = 8) -> None:
 
 def bound(learner: Learner, X: Any = None, y: Any = None, u: Any = None) -> None:
     """Law 9: where a theorem bounds mistakes, updates, losses or regret against a comparator u, the measured figure is below it."""
-    if learner.bound is None or getattr(learner, "kernel", None) is not None:  # its comparator is in the space of the kernel
+    theorem = learner.algorithm.bound
+    if theorem is None or getattr(learner, "kernel", None) is not None:  # its comparator is in the space of the kernel
         return
     cases = [(X, y, u)] if X is not None else [_comparable(learner, s, noisy) for s in range(4) for noisy in (False, True)]
     for X, y, u in cases:
         measured, promised = measure(learner, X, y, u)
         assert measured <= promised * (1.0 + 1e-9) + 1e-9, (
-            f"bound law: {learner.bound.name}: measured {learner.bound.measures} {measured:g} above the bound {promised:g}"
+            f"bound law: {theorem.name}: measured {theorem.measures} {measured:g} above the bound {promised:g}"
         )
 
 
@@ -290,14 +291,14 @@ def measure(learner: Learner, X: np.ndarray, y: np.ndarray, u: np.ndarray) -> tu
     labelled, epsilon = learner.task.labelled, float(getattr(m, "epsilon", 0.0))
     given = {"classes": np.unique(y)} if labelled else {}
     f = m.learn_many(X, y, **given)
-    p = m.model.params
+    p, theorem = m.model.params, learner.algorithm.bound
     Z = np.column_stack([X, np.ones(len(X))]) if m.model.features.bias else X
     assert isinstance(m.model.features, Columns)
     codes = np.searchsorted(np.unique(y), y) if labelled and len(np.unique(y)) != 2 else y
     t = bounds.compare(Z, codes, u, epsilon=epsilon, p=getattr(p, "p", 2.0))
-    promised = float(learner.bound.value(t, p))
+    promised = float(theorem.value(t, p))
     rows = range(len(y))
-    what = learner.bound.measures
+    what = theorem.measures
     if what in ("mistakes", "updates"):
         return float(m.n_mistakes_ if what == "mistakes" else m.n_updates_), promised
     if what == "squared_outside":

@@ -7,7 +7,7 @@ import pkgutil
 import re
 from typing import Any
 
-from . import families, pools
+from . import families, forests, pools
 from .algorithm.algorithm import Algorithm
 from .files.json_values import ModelFileError
 from .learners.base import APART, REGISTRY, Base
@@ -16,8 +16,8 @@ from .text import meant
 
 
 def load_all() -> dict[str, type[Base]]:
-    """Import every family and pool; return the learners by registry name."""
-    for room in (families, pools):
+    """Import every family, forest and pool; return the learners by registry name."""
+    for room in (families, forests, pools):
         for module in pkgutil.iter_modules(room.__path__):
             importlib.import_module(f"{room.__name__}.{module.name}")
     return REGISTRY

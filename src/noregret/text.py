@@ -78,8 +78,10 @@ def size(n: float) -> str:
 
 
 def plural(n: float, noun: str) -> str:
-    """Return '1 row', '2 rows', '2 classes'."""
-    return f"{amount(n)} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+    """Return '1 row', '2 rows', '2 classes', '2 categories'."""
+    if n != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{amount(n)} {noun}"
 
 
 def meant(name: str, known: Iterable[str], most: int = 1) -> str:

@@ -34,7 +34,7 @@ class Declaration:
     oriented: ClassVar[bool] = False  # whether it matters which of two classes is the positive one
     grows: ClassVar[bool] = False  # whether memory grows with the updates, and not with the features alone
     merges: ClassVar[str] = "approximate"  # "exact", "approximate" or "none"
-    bound: ClassVar[Any] = None  # the theorem, a Bound
+    bound: ClassVar[Any] = None  # the theorem, a Bound; of a learner whose model keeps books, a method
     link: ClassVar[str] = ""  # "probabilities" or "log_odds" where scores are that: then there is nothing to calibrate
     without: ClassVar[tuple[str, ...]] = ()  # options that have no meaning for it
 
@@ -59,7 +59,10 @@ class Algorithm(Declaration):
 
     def __init__(self, cls: Any) -> None:
         self.__name__ = cls.__name__  # of the class that declares it, for messages
-        self.__dict__.update({field: getattr(cls, field, None) for field in FIELDS})
+        found = {field: getattr(cls, field, None) for field in FIELDS}
+        if callable(found["bound"]):
+            found["bound"] = None  # a method: a guarantee that follows from what the model keeps, not a theorem about a comparator
+        self.__dict__.update(found)
 
     def __repr__(self) -> str:
         return f"<algorithm {self.name}>"

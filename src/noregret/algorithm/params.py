@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import numpy as np
 
@@ -17,6 +17,7 @@ class Range:
     low: float
     high: float
     ends: str = "()"
+    whole: ClassVar[bool] = False
 
     def check(self, name: str, value: Any) -> float:
         """Return the value as a float, or say what was expected and what came."""
@@ -37,6 +38,8 @@ class Range:
 @dataclass(frozen=True)
 class WholeRange(Range):
     """The whole numbers among them."""
+
+    whole: ClassVar[bool] = True
 
     def check(self, name: str, value: Any) -> float:
         """Return the value as a float, or say what was expected and what came."""

@@ -66,7 +66,7 @@ def learners(task: str | None = None) -> list[dict[str, Any]]:
             "class": cls.__name__,
             "task": cls.task,
             "merges": cls.merges,
-            "bound": cls.bound.name if cls.bound else None,
+            "bound": cls.algorithm.bound.name if cls.algorithm.bound else None,
             "cite": cls.cite,
             "summary": summary(cls.__doc__),
         }

@@ -91,7 +91,17 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
         found["pool"] = learner.report()
     elif learner.get_params().get("kernel") is not None:
         found["support"] = learner.support_report(top)
+    elif hasattr(learner, "tree_report"):
+        found["forest"] = forest(learner.tree_report(top), front, m)
     return found | weights(learner, front, m, top)
+
+
+def forest(report: dict[str, Any], front: Any, m: Any) -> dict[str, Any]:
+    """Return figures of a forest, its columns by name."""
+    from ..evaluation.measures.features_in_use import naming
+
+    names = naming(front, m)
+    return {**report, "top": [{"feature": names(row["column"]), "importance": row["importance"]} for row in report["top"]]}
 
 
 def cited(key: str) -> str | None:
@@ -199,6 +209,9 @@ def text(found: dict[str, Any], everything: bool) -> str:
     if "support" in found:
         lines += support_lines(found["support"])
         rest = support_table(found["support"])
+    elif "forest" in found:
+        lines.append(("trees", trees(found["forest"])))
+        rest = importance_table(found["forest"])
     else:
         rest = pool_table(found["pool"]) if "pool" in found else weight_tables(found["weights"], found["classes"])
     return "\n\n".join([aligned(lines), *rest])
@@ -276,6 +289,18 @@ def support_table(support: dict[str, Any]) -> list[str]:
     rows = [[amount(row[k]) if k in ("coefficient", "votes") else cut(row[k]) for k in shown] for row in support["top"]]
     left = [i for i, k in enumerate(shown) if k in ("class", "object")]
     return [table([names[k] for k in shown], rows, left)]
+
+
+def trees(forest: dict[str, Any]) -> str:
+    """Return how large a forest is."""
+    full = ", full: cut no more" if forest["full"] else ""
+    return f"{forest['trees']}, with {plural(forest['nodes'], 'node')} ({size(forest['bytes'])}), depth {forest['depth']}{full}"
+
+
+def importance_table(forest: dict[str, Any]) -> list[str]:
+    """Return the columns whose cuts save most of the loss."""
+    rows = [[shortened(printable(row["feature"]), 50), f"{row['importance']:.3f}"] for row in forest["top"]]
+    return [table(["feature", "importance"], rows)] if rows else []
 
 
 def cut(value: Any) -> str:

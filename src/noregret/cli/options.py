@@ -127,7 +127,12 @@ source_options, SOURCE = group(
     many_columns("--numeric", "Columns of numbers."),
     many_columns("--categorical", "Columns of categories."),
     many_columns("--text", "Columns of text, read as words."),
-    many_columns("--date", "Columns of dates in ISO form; those of a CSV are found out."),
+    many_columns("--date", "Columns of dates; those of a CSV are found out."),
+    one(
+        "--date-order",
+        type=click.Choice(["dmy", "mdy"]),
+        help="Whether the day or the month comes first in dates such as 5/1/2011.",
+    ),
     many_columns("--ignore", "Columns to leave out."),
     one(
         "--cross",
@@ -318,7 +323,7 @@ report_options, REPORT = group(
     "Output",
     one("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
     one("--html", type=click.Path(dir_okay=False), help="Write the report as one HTML page."),
-    one("--csv", "figures", type=click.Path(dir_okay=False), help="Write the figures, a line for each learner."),
+    one("--csv", "figures", type=click.Path(dir_okay=False), help="Write the figures, a line for each learner and baseline."),
     one("--curves", type=click.Path(dir_okay=False), help="Write the points of the curves as CSV."),
     one("--plot", type=click.Path(dir_okay=False), help="Draw the learning curves into a .png or .svg file."),
     one("--report-json", type=click.Path(dir_okay=False), help="Write the report as JSON."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import sys
@@ -17,6 +18,7 @@ from ..text import amount, plural, size
 
 FIRST, SLOWEST = 2.0, 60.0  # seconds before the first line; between lines, at most
 BLINK = 0.1  # seconds between two pictures of the bar
+LONG = 1.0  # seconds of a pass over the rows after which it is shown how far it is
 PATIENCE = 2.0  # seconds after which a user is told what takes so long
 
 
@@ -31,7 +33,8 @@ class Progress:
         self.stopped = False  # whether the user asked for an end
         self.bar: Any = None
         self.task: Any = None
-        self.search = "regret"  # how far the search for the best fixed model is
+        self.search = "regret"  # how far the search for the best fixed model is, in words
+        self.narrowed = 0.0  # and from 0 to 1
         self.terminal = show and sys.stderr.isatty()
 
     def __call__(self, rows: int, stream: Any, learners: Any = ()) -> None:
@@ -53,12 +56,12 @@ class Progress:
         reader = stream.reader
         self._set_bar(reader.read, reader.size, running_error(learners), self._amounts(rows, reader))
 
-    def _set_bar(self, done: int, of: int | None, said: str, rows: str) -> None:
+    def _set_bar(self, done: float, of: float | None, said: str, rows: str) -> None:
         if self.bar is None:
             self.bar = bar()
             self.task = self.bar.add_task("", total=of, said="", rows="")
             self.bar.start()
-        self.bar.update(self.task, completed=done, total=of, said=said, **({"rows": rows} if rows else {}))
+        self.bar.update(self.task, completed=done, total=of, said=said, rows=rows)
 
     def _amounts(self, rows: int, reader: Any) -> str:
         rate = (rows - self.before) / max(monotonic() - self.start, 1e-9)
@@ -74,20 +77,27 @@ class Progress:
             parts.append(f"{seconds * (reader.size / reader.read - 1):.0f} s to go")
         return ", ".join([part for part in (*parts, running_error(learners)) if part])
 
-    def solving(self, passes: int, upper: float, lower: float) -> None:
-        """Show the progress of the search for the best fixed model."""
-        self.search = f"regret: step {passes}, to within {100 * (upper - lower) / max(upper, 1.0):.2f} %"
-        self.reading_again(0, None)
+    def solving(self, passes: int, upper: float, lower: float, tolerance: float) -> None:
+        """Show the progress of the search for the best fixed model: the bar is full when the gap is as small as it must be."""
+        gap = (upper - lower) / max(upper, 1.0)
+        self.search = f"regret: step {passes}, to within {100 * gap:.2f} %"
+        done = math.log(min(max(gap, tolerance), 1.0)) / math.log(tolerance) if tolerance < 1.0 else 1.0
+        self.narrowed = max(self.narrowed, done)
+        self.began = monotonic()
+        self._searching(self.narrowed, 1.0)
 
-    def reading_again(self, rows: int, of: int | None) -> None:
-        """Show the progress of one pass of that search; `of` is None while the rows are in memory, where a pass is short."""
+    def reading_again(self, rows: int, of: int) -> None:
+        """Show the progress of one pass of that search where it takes long."""
         now = monotonic()
         self.began = now if rows == 0 else self.began
-        rate = short(rows / max(now - self.began, 1e-9))
-        passed = "" if of is None else f"{amount(rows)} of {plural(of, 'row')}, {rate} rows/s"
+        if now - self.began >= LONG:
+            self._searching(rows, of, f"{amount(rows)} of {plural(of, 'row')}, {short(rows / (now - self.began))} rows/s")
+
+    def _searching(self, done: float, of: float, passed: str = "") -> None:
+        now = monotonic()
         if self.terminal and now - self.drawn >= BLINK:
             self.drawn = now
-            self._set_bar(rows, of, self.search, passed)
+            self._set_bar(done, of, self.search, passed)
         elif self.show and not self.terminal and now - self.start >= self.next:
             self.next += min(self.next, SLOWEST)
             click.echo(", ".join(part for part in (self.search, passed) if part), err=True)

@@ -85,13 +85,14 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     noregret train tuesday.svm --save spam.nr --continue
     noregret train today.svm --save spam.nr --continue --follow
     """  # noqa: D301  click reads the mark
+    from ..evaluation.runs.training import OnTheWay, compared_words
     from ..training.job import train
 
     given = learners.settings(options)
     chosen = None if model is None else learners.from_spec(model, given)
     resuming = check_file(Path(save), options["resume"] or options["continue_"], options["overwrite"], chosen)
     rows, seconds = options["checkpoint_every"]
-    start = monotonic()
+    start, answered = monotonic(), OnTheWay()
     with watching(quiet, model or "a learner", leave=False) as shown, stopping() as stop, as_usage():
 
         def same(found: Any) -> None:
@@ -116,13 +117,18 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
             checkpoint_seconds=seconds,
             stop=lambda: stop.signal is not None,
             watch=watch,
+            answered=answered,
             **reading(options),
         )
         same(done.model)  # a training that is over brings no rows to watch
-    found = facts(done, save, monotonic() - start)
-    for note in done.notes if not options["as_json"] else ():
-        click.echo(f"Note: {note}", err=True)
-    click.echo(json.dumps(found, indent=2) if options["as_json"] else sentence(found))
+    found = facts(done, answered, save, monotonic() - start)
+    if options["as_json"]:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        said = [*(f"Note: {note}" for note in done.notes), *(f"Warning: {line}" for line in found["warnings"])]
+        for line in said:
+            click.echo(line, err=True)
+        click.echo("\n".join(filter(None, [sentence(found), compared_words(found, found["added"] == found["examples"])])))
     if stop.signal is not None and (options["follow"] or not done.finished):
         pipe = "-" in source
         click.echo("Standard input cannot be read again." if pipe else f"To continue:\n  {again(ctx)}", err=True)
@@ -209,12 +215,16 @@ def again(ctx: click.Context) -> str:
 
 
 # ---- what is said at the end -----------------------------------------------------------------------------------------
-def facts(done: Any, path: str, seconds: float) -> dict[str, Any]:
+def facts(done: Any, answered: Any, path: str, seconds: float) -> dict[str, Any]:
     """Return the results of a training."""
     from ..training.by_task import by_task
+    from ..transforms.scale import Scale
 
     learner = getattr(done.model, "learner", done.model)
     counted = by_task(learner).classes
+    front = getattr(done.model, "front", None)
+    scaled = front is not None and any(isinstance(m, Scale) for m in front.maps)
+    table = front.table if front is not None else None
     return {
         "model": learner.name,
         "source": done.stream.name,
@@ -227,6 +237,7 @@ def facts(done: Any, path: str, seconds: float) -> dict[str, Any]:
         "added": done.added,
         "skipped": done.stream.skipped.count,
         "finished": done.finished,
+        **answered.result(learner.name, done.added, done.mistakes if counted else None, scaled, table),
         "notes": list(done.notes),
         "seconds": seconds,
     }
@@ -234,7 +245,11 @@ def facts(done: Any, path: str, seconds: float) -> dict[str, Any]:
 
 def sentence(found: dict[str, Any]) -> str:
     """Return them as a line."""
+    from ..evaluation.runs.cautions import cost_words
+
     error = "" if found["error"] is None else f", error {100 * found['error']:.2f} % on the way"
+    if "learned" in found and found["error"] is None and found["added"] == found["examples"]:
+        error = f", {cost_words(found['learned'])} on the way"
     skipped = f", {plural(found['skipped'], 'bad row')} left out" if found["skipped"] else ""
     if not found["added"]:
         return f"Nothing new: {printable(found['file'])} has learned {printable(found['source'])} already. It stays as it was."

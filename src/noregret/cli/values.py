@@ -30,9 +30,10 @@ class Number(ParamType):
         except ValueError:
             self.fail(f"expected a number in {self.range}, got {value!r}", param, ctx)
         try:
-            return self.range.check(self.parameter, number)
+            found = self.range.check(self.parameter, number)
         except ValueError as e:
             self.fail(str(e), param, ctx)
+        return int(found) if self.range.whole and found < math.inf else found
 
 
 class Named(ParamType):

@@ -16,6 +16,7 @@ import numpy as np
 from ..engine.compiling import compiled
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+LARGEST = 1e140  # in size, of a target that is squared: the squares of 10^20 rows have a finite sum
 
 
 SIDE = ("id", "time", "weight", "bundle", "domain", "user", "item")  # what rows may have beside their features
@@ -300,6 +301,14 @@ def warn(kind: str, message: str) -> None:
 
         category = getattr(sklearn.exceptions, kind, UserWarning)
     warnings.warn(message, category, stacklevel=4)
+
+
+def refuse_large(y: np.ndarray) -> np.ndarray:
+    """Return targets, none of which is so large that a sum of squares overflows."""
+    if len(y) and not np.abs(y).max() <= LARGEST:
+        at = int(np.argmax(np.abs(y)))
+        raise ValueError(f"y in row {at} is {y[at]:g}; expected targets of at most {LARGEST:g} in size. Rescale them.")
+    return y
 
 
 def targets(y: Any, n: int, numeric: bool) -> np.ndarray:

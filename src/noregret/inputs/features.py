@@ -466,6 +466,16 @@ def replaced(rows: Rows, places: Sequence[np.ndarray]) -> Rows:
     return rows._replace(layout="csr", arrays=(indptr, np.broadcast_to(at, X.shape)[mask], X[mask]), names=None)
 
 
+def forget(features: Features, size: int) -> None:
+    """Drop the coordinates from `size` on, where features grow."""
+    if isinstance(features, Numbers):
+        features.count = size - features.bias
+    elif isinstance(features, Names):
+        kept = features.names[: size - features.bias]
+        features.table = Places(int(features.bias))  # a book never loses names: a new one
+        features.table.update({name: place for place, name in enumerate(kept, int(features.bias))})
+
+
 def arrivals(rows: Rows, places: np.ndarray, c: np.ndarray | None, apart: bool) -> Iterator[tuple[int, list[int]]]:
     """Yield a row and the names without a place that come with it, in their order: row 0 with all names, or each row apart.
 

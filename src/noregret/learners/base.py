@@ -46,6 +46,7 @@ class Base(Declaration, Saved):
     types: ClassVar[dict[str, Any]] = {}  # of parameters of an algorithm of another task, where this one has its own
     overrides: ClassVar[dict[str, Any]] = {}  # other defaults for parameters and options; None in a value's place is a default too
     options: ClassVar[dict[str, Any]] = {"dtype": "float64"}
+    no_merge: ClassVar[str] = "what it keeps is a history, not a sum"  # why, where there is none
     # Options that `get_params` names only once they are set. scikit-learn holds every estimator that names a class_weight to a test
     # that takes a thousand passes over unscaled rows; learners of one pass cannot promise what it asks for.
     reticent: ClassVar[tuple[str, ...]] = ("class_weight",)

@@ -10,7 +10,7 @@ import numpy as np
 from ..algorithm.algorithm import Algorithm
 from ..algorithm.params import check_options, same_value
 from ..algorithm.rounds import TIE
-from ..algorithm.state import COUNT, Dims, describe, leaves, settle, slots, squares, tmap
+from ..algorithm.state import COUNT, Dims, Slot, describe, leaves, settle, slots, squares, tmap
 from ..calibration.calibration import Calibration
 from ..files import packing
 from ..files.json_values import Tensors, expect
@@ -161,12 +161,44 @@ class Held:
         m.refresh()
         return m
 
-    def __getstate__(self) -> dict[str, Any]:
+    # ---- copies and pickles ------------------------------------------------------------------------------------------
+    def __copy__(self) -> Self:
+        new = self.__class__.__new__(self.__class__)
+        new.__setstate__(self._told())
+        return new
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        new = self.__class__.__new__(self.__class__)
+        memo[id(self)] = new
+        new.__setstate__(copy.deepcopy(self._told(), memo))
+        return new
+
+    def _told(self) -> dict[str, Any]:
+        """Return everything that cannot be derived."""
         return {k: v for k, v in self.__dict__.items() if k not in self.derived}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self._told(), "state": tmap(listed, self.spec, self.state)}
 
     def __setstate__(self, d: dict[str, Any]) -> None:
         self.__dict__.update(d)
         self.tally = np.array(self.tally)
         self.calibration = copy.deepcopy(self.calibration)
-        self.state = tmap(lambda _, a: np.array(a), self.spec, self.state)  # a memory map is read-only
+        self.state = tmap(whole, self.spec, self.state)
         self.refresh()
+
+
+def listed(slot: Slot, a: np.ndarray) -> Any:
+    """Return an array for a pickle: where that is less, its cells that are not as new, their places, and its shape."""
+    cells, places = (a, None) if slot.dtype is object else packing.listing(slot, a)
+    return a if places is None else (cells, places, a.shape)
+
+
+def whole(slot: Slot, a: Any) -> np.ndarray:
+    """Return the array, a new one: a memory map is read-only."""
+    if not isinstance(a, tuple):
+        return np.array(a)
+    cells, places, shape = a
+    found = np.full(shape, slot.fill, cells.dtype)
+    found.reshape(-1)[places] = cells
+    return found

@@ -24,6 +24,12 @@ from .model import Model
 ROOM = 1 << 22  # scores that are held at a time: 32 MB
 
 
+def in_runs(n: int, numbers: int) -> list[tuple[int, int]]:
+    """Return runs of n rows that take bounded memory when each needs so many numbers."""
+    size = max(1, ROOM // max(numbers, 1))
+    return [(a, min(a + size, n)) for a in range(0, max(n, 1), size)]
+
+
 class Progress(NamedTuple):
     """What a learner did with consecutive rows: scores from before each update, and what was known when they began."""
 
@@ -47,6 +53,7 @@ class Learner(KernelInterface, Base):
     model_class: ClassVar[Any] = Model
     listed: ClassVar[bool] = True
     by_domain: ClassVar[bool] = False  # whether every row belongs to one of several domains
+    draws: ClassVar[bool] = False  # whether it draws numbers for each feature, so that answers depend on their names or places
     tags: ClassVar[dict[str, dict[str, Any]]] = {}  # scikit-learn's tags where the theory restricts the input
     options: ClassVar[dict[str, Any]] = {
         "kernel": None,
@@ -265,8 +272,7 @@ class Learner(KernelInterface, Base):
 
     def in_room(self, m: Model | None, y: Any, n: int) -> list[tuple[int, int]]:
         """Return the runs of n rows, with these y or none, whose scores take bounded memory, however many classes there are."""
-        size = max(1, ROOM // max(self.task.width(m, y), 1))
-        return [(a, min(a + size, n)) for a in range(0, max(n, 1), size)]
+        return in_runs(n, self.task.width(m, y))
 
     def score_rows(self, rows: Rows) -> np.ndarray:
         """Return the scores of checked rows, one per class in order of codes."""

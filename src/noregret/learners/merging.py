@@ -88,7 +88,7 @@ def check(base: Base | None, parts: Sequence[Base]) -> None:
         if not same_value(mine.get_params(), other.get_params()):
             raise ValueError(f"cannot merge learners with different parameters: {mine!r} and {other!r}")
     if mine.merging == "none":
-        raise TypeError(f"{type(mine).__name__} has no merge: what it keeps is a history, not a sum")
+        raise TypeError(f"{type(mine).__name__} has no merge: {mine.no_merge}")
 
 
 # ---- models ----------------------------------------------------------------------------------------------------------

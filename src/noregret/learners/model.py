@@ -14,7 +14,6 @@ from ..algorithm.kernel_options import described
 from ..algorithm.params import depends_on_width
 from ..algorithm.rounds import EXAMPLES, SEEN, TIE, UnitCost
 from ..algorithm.state import Dims, Slot, settle, squares, tmap
-from ..calibration.calibration import Calibration, Scores
 from ..calibration.coverage import continued
 from ..engine import compiling
 from ..files import packing
@@ -23,7 +22,7 @@ from ..files.saved_tables import check_tally, features_meta, features_of, labels
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features
 from ..inputs.labels import Labels
-from .calibrated import packed, restore, unpacked, wish
+from .calibrated import Calibrated, packed, restore, unpacked, wish
 from .drivers import Drivers, Job, Text, drivers, flatten
 from .held import Held
 from .merging import unite_features, unite_labels
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from .learner import Learner
 
 
-class Model(Held):
+class Model(Calibrated, Held):
     """The one code path: all learning ends in `learn` or `learn_row`, all predicting in `score` or `score_row`."""
 
     column = "class"  # the axis of which the weights of a feature have a cell each
@@ -197,15 +196,6 @@ class Model(Held):
         """The loops over rows."""
         return self.task.loops(self.many)
 
-    def uncalibrated(self) -> Calibration | None:
-        """Return what makes probabilities of scores, before it has learned anything."""
-        return self.task.calibration(self.algorithm, self.given, self.known)
-
-    @property
-    def known(self) -> int:
-        """The number of labels."""
-        return 0 if self.labels is None else len(self.labels)
-
     def fork(self) -> Self:
         """Return an independent copy."""
         m = super().fork()
@@ -286,21 +276,6 @@ class Model(Held):
             raise compiling.plainly(e, self.algorithm.step) from None
         self.calibrate(out, target, None)
         return out[0]
-
-    def calibrate(self, f: np.ndarray, y: np.ndarray, c: np.ndarray | None) -> None:
-        """Let the calibration learn from scores and what the step took for the targets; the state does not change."""
-        if self.calibration is not None:
-            codes = y if self.labels is None or self.many else np.where(y > 0.0, self.positive, 1 - self.positive)
-            self.calibration.learn(Scores(f, self.many, self.positive), codes, c)
-
-    @property
-    def positive(self) -> int:
-        """The code of the class whose score is the one of two."""
-        return 0 if self.labels is None else self.labels.positive
-
-    def evidence(self, rows: Rows) -> Scores:
-        """Return of rows what the calibration learns from."""
-        return Scores(self.score(rows), self.many, self.positive)
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the scores; nothing changes, in any number of threads."""

@@ -12,14 +12,13 @@ import numpy as np
 
 from ..families.adaptive import NAGRegressor
 from ..families.coin import CoinRegressor
+from ..inputs import checking
 from ..tasks.regression import Regressor
 from ..transforms.pipeline import pipeline
 from ..transforms.random_features import RandomBinning
 from ..transforms.scale import Scale
 from .averaging import AveragingPool
 from .pooled import Pooled
-
-MOST = 1e140  # in size, of a target: the squares of 10^20 rows have a finite sum
 
 
 class Params(NamedTuple):
@@ -71,11 +70,7 @@ class HedgeRegressor(Pooled, Regressor):
 
     def targets(self, y: Any, n: int) -> np.ndarray:
         """Return the targets, checked: sums of their squares must stay finite."""
-        found = super().targets(y, n)
-        if n and not np.abs(found).max() <= MOST:
-            at = int(np.argmax(np.abs(found)))
-            raise ValueError(f"y in row {at} is {found[at]:g}; expected targets of at most {MOST:g} in size. Rescale them.")
-        return found
+        return checking.refuse_large(super().targets(y, n))
 
     # ---- what a pool asks for ----------------------------------------------------------------------------------------
     @classmethod

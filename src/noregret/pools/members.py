@@ -34,7 +34,7 @@ class Member:
             own: Features = Columns(front.outputs, bias)
         else:
             own = Columns(features.size, bias) if isinstance(features, (Columns, Hashed)) else Numbers(bias)
-        self.learner.model = Model(self.learner, own, labels, sparse)
+        self.learner.model = self.learner.model_class(self.learner, own, labels, sparse)
 
     @property
     def m(self) -> Model:

@@ -39,9 +39,10 @@ class Pooled(Learner):
         return any(member.learner.nonnegative for member in self._members())
 
     @property
-    def draws(self) -> bool:
-        """Whether a map before one of the learners draws numbers for each feature."""
-        return any(step.outputs is not None for member in self._members() for step in member.maps)
+    def draws(self) -> bool:  # type: ignore[override]
+        """Whether one of the learners, or a map before it, draws numbers for each feature."""
+        found = self._members()
+        return any(m.learner.draws for m in found) or any(step.outputs is not None for m in found for step in m.maps)
 
     @property
     def has_schedule(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import json
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ import numpy as np
 from ..inputs.batch import BadRow, Position
 from ..inputs.labels import EXACT, NUMERIC
 from ..text import brief, shortened
-from ..transforms.dates import as_moments, is_iso
+from ..transforms.dates import ORDER, ORDERS, as_moments, form_of, read
 from ..transforms.table_cells import WRITTEN
 from .pieces import holds
 from .records import LONGEST, joined, line_numbers, scanned
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 PLAIN = r"^-?\d+(\.\d+)?([eE][-+]?\d+)?$"  # beyond doubt a number
 MOSTLY = 0.9
+DATES = {"date": "2024-01-31 or 2024-01-31T12:00:00", "dmy": "31/1/2024 or 31.1.2024 12:00", "mdy": "1/31/2024 or 1/31/2024 12:00"}
 PEEK = 200  # rows that tell whether the first one is a header
 COMMENTS = re.compile(rb"(?:[\r\n]*#[^\n]*\n?)+")
 COMMAS = r"^[+-]?\d+,\d+$"  # a number with a decimal comma, or with one between thousands
@@ -73,7 +75,8 @@ class CsvReader(BlockReader):
         self._real: set[str] = set()  # columns of whole numbers that had fractions in a later block
         self.target: str | None = None  # a column of labels, which numbers must not change
         self._labels: Any = None  # those of a block that numbers would change, as text
-        self.dates: tuple[str, ...] | None = None  # columns whose cells must be dates; None where no dates are asked for
+        self.dates: dict[str, str | None] | None = None  # columns whose cells must be dates; None where no dates are asked for
+        self.order: str | None = None  # of day and month in those that are found out
         self.apart: set[str] = set()  # columns that are not features, which stay as they are
         self.named: set[str] = set()  # columns that are named somewhere: a row that holds one is the header
         self.columns: list[str] = []
@@ -83,7 +86,7 @@ class CsvReader(BlockReader):
         """Keep what a table reads as categories or text as it is written, too; and know a header by the names in it."""
         super().heed(table, learn)
         self.text, self.numbers, self.named = tuple(table.as_written), tuple(table.as_numbers), table.named
-        self.target, self.dates, self.apart = table.target, tuple(table.as_dates), table.apart
+        self.target, self.dates, self.apart, self.order = table.target, table.as_dates, table.apart, table.date_order
 
     def known(self) -> Position:
         """Return the columns and their kinds."""
@@ -119,8 +122,9 @@ class CsvReader(BlockReader):
             )
         refuse_twice(names, block.path)
         self.columns = names
-        for kind, known in (("number", self.numbers), ("text", self.text), ("date", self.dates or ())):
+        for kind, known in (("number", self.numbers), ("text", self.text)):
             self.kinds.update({n: kind for n in known if n in names})
+        self.kinds.update({n: order for n, order in (self.dates or {}).items() if n in names and order is not None})
         return after + (end if self.header else start)
 
     def _head(self, block: Block, skip: int) -> tuple[tuple[int, int], list[list[str]]]:
@@ -223,10 +227,13 @@ class CsvReader(BlockReader):
         if len(faults) > faulty:
             return None
         rows = record_batch(table, self.kinds)
-        if self._labels is None or self.target is None:
-            return rows
-        written = rows.set_column(self.columns.index(self.target), self.target, self._labels.combine_chunks())
-        return written.replace_schema_metadata({WRITTEN: b"1"})
+        notes = {}
+        if self._labels is not None and self.target is not None:
+            rows = rows.set_column(self.columns.index(self.target), self.target, self._labels.combine_chunks())
+            notes[WRITTEN] = b"1"
+        if orders := {name: kind for name, kind in self.kinds.items() if kind in ORDERS}:
+            notes[ORDER] = json.dumps(orders).encode()
+        return rows.replace_schema_metadata(notes) if notes else rows
 
     def _decided(self, data: bytes) -> Any:
         """Read records, and decide what the columns are that had no cells so far."""
@@ -234,13 +241,28 @@ class CsvReader(BlockReader):
         table = self._read(data, self.kinds)
         for name in unknown:
             kind = kind_of(self._pointed(table.column(name)))
-            if kind == "text" and self.dates is not None and name not in self.apart and mostly_dates(table.column(name)):
-                kind = "date"
+            if self.dates is not None and kind is not None:
+                kind = self._dates_in(name, kind, table.column(name))
             if kind == "text" and self.decimal == "." and name not in self.ignored:
                 refuse_commas(self.name, name, table.column(name))
             if kind is not None:
                 self.kinds[name] = kind
         return self._read(data, self.kinds) if any(n in self.kinds for n in unknown) else table
+
+    def _dates_in(self, name: str, kind: str, column: Any) -> str:
+        """Return the kind of a column that may be one of dates; refuse one of which nobody can tell the day from the month."""
+        declared = name in (self.dates or ())
+        if not declared and (kind != "text" or name in self.apart or name in self.ignored):
+            return kind
+        form = date_form(column, self.order)
+        if form == "":
+            example = column.drop_null()[0].as_py()
+            raise ValueError(
+                f"{self.name}: column {name!r} holds dates such as {example!r}, and none of the first has a day above 12: give "
+                "date_order='dmy' if the day comes first, date_order='mdy' if the month does, or declare the column: categorical "
+                "or ignore"
+            )
+        return form or ("date" if declared else kind)
 
     def _unreadable(self, block: Block, starts: np.ndarray, records: np.ndarray) -> list[int]:
         """Return the records that do not parse as one row, by bisection."""
@@ -273,32 +295,32 @@ class CsvReader(BlockReader):
         """Return the cells of records as columns of numbers and texts."""
         import pyarrow as pa
 
-        types = {"integer": pa.int64(), "number": pa.float64(), "date": pa.timestamp("us")}
+        types = {"integer": pa.int64(), "number": pa.float64(), **dict.fromkeys(DATES, pa.timestamp("us"))}
         wanted = {n: types.get(kinds.get(n, "text"), pa.string()) for n in self.columns}
         self._labels = None
         asked = wanted | dict.fromkeys(self._real & kinds.keys(), pa.float64())
         try:
-            table = self._cells(data, asked | {n: pa.string() for n in self.columns if n == self.target or kinds.get(n) == "date"})
+            table = self._cells(data, asked | {n: pa.string() for n in self.columns if n == self.target or kinds.get(n) in DATES})
         except pa.ArrowInvalid:  # fractions among whole numbers; and some space around numbers is none to this parser
             table = self._cells(data, dict.fromkeys(self.columns, pa.string()))
         columns = []
         for name, column in zip(self.columns, table.columns, strict=True):
             if pa.types.is_string(column.type):
                 cells = column if name in self.verbatim else trimmed(column, missing=name not in self.naming)
-                column = self._as(name, cells, wanted[name])
+                column = self._as(name, cells, wanted[name], kinds.get(name))
                 if name == self.target and changed(cells, column):
                     self._labels = self._pointed(cells)
             columns.append(column)
         return pa.table(columns, names=self.columns)
 
-    def _as(self, name: str, column: Any, type_: Any) -> Any:
+    def _as(self, name: str, column: Any, type_: Any, kind: str | None) -> Any:
         """Return texts as what they are to be; whole numbers as real ones from where fractions come."""
         import pyarrow as pa
 
         if pa.types.is_string(type_):
             return column
         if pa.types.is_timestamp(type_):
-            return as_moments(column)
+            return as_moments(column, order_of(kind))
         column = self._pointed(column)
         if pa.types.is_int64(type_):
             try:
@@ -354,12 +376,12 @@ class CsvReader(BlockReader):
             return
         for j, name in enumerate(self.columns):
             kind = self.kinds.get(name)
-            if kind not in ("integer", "number", "date"):
+            if kind not in ("integer", "number", *DATES):
                 continue
             column = table.column(j).combine_chunks()
-            if kind == "date":
-                for k in not_dates(column):
-                    yield k, j + 1, f"a date such as 2024-01-31 or 2024-01-31T12:00:00 in column {name!r}", repr(column[k].as_py())
+            if kind in DATES:
+                for k in not_dates(column, order_of(kind)):
+                    yield k, j + 1, f"a date such as {DATES[kind]} in column {name!r}", repr(column[k].as_py())
                 continue
             for k in not_numbers(self._pointed(column)):
                 hint = (
@@ -416,20 +438,24 @@ def kind_of(column: Any) -> str | None:
     return "number" if (pc.sum(met.filter(numbers)).as_py() or 0) >= MOSTLY * pc.sum(met).as_py() else "text"
 
 
-def mostly_dates(column: Any) -> bool:
-    """Return whether nine in ten texts are dates."""
+def order_of(kind: str | None) -> str | None:
+    """Return the order of day and month in dates of a kind."""
+    return kind if kind in ORDERS else None
+
+
+def date_form(column: Any, order: str | None) -> str | None:
+    """Return how nine in ten texts, or more, are written as dates (see form_of); None where they are not."""
     import pyarrow.compute as pc
 
     counts = pc.value_counts(column.drop_null())
-    wrong = not_dates(counts.field("values"))
-    met = counts.field("counts")
-    return (pc.sum(met.take(wrong)).as_py() or 0) <= (1.0 - MOSTLY) * pc.sum(met).as_py() if wrong else len(met) > 0
+    texts = counts.field("values").to_pylist()
+    return form_of(texts, counts.field("counts").to_pylist(), MOSTLY, order) if texts else None
 
 
-def not_dates(column: Any) -> list[int]:
+def not_dates(column: Any, order: str | None) -> list[int]:
     """Return the rows of the cells that are not dates."""
     texts = column.to_pylist()
-    wrong = {text for text in set(texts) if text is not None and not is_iso(text)}
+    wrong = {text for text in set(texts) if text is not None and read(text, order) is None}
     return [k for k, text in enumerate(texts) if text in wrong]
 
 
@@ -492,7 +518,7 @@ def knows_columns(position: Position) -> bool:
     columns, kinds, header, delimiter = (position.get(k) for k in ("columns", "kinds", "header", "delimiter"))
     if not (isinstance(columns, list) and isinstance(kinds, dict) and isinstance(header, bool) and isinstance(delimiter, str)):
         return False
-    decided = all(v in ("integer", "number", "text", "date") for v in kinds.values())
+    decided = all(v in ("integer", "number", "text", *DATES) for v in kinds.values())
     return decided and all(type(v) is str for v in (*columns, *kinds)) and len(delimiter) == 1 and delimiter.isascii()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Columns, Features, Hashed, Names, is_dicts, stacked
 from ..inputs.labels import label_array
 from ..learners.calibrated import packed, restore, unpacked
-from ..learners.learner import Learner, refuse_names
+from ..learners.learner import Learner, in_runs, refuse_names
 from ..learners.task import TASKS, Task
 
 
@@ -73,15 +73,23 @@ class Compact(Saved):
         self.calibration = copy.deepcopy(m.calibration)
 
     # ---- answering ---------------------------------------------------------------------------------------------------
-    def _scores(self, X: Any) -> np.ndarray:
+    def _placed(self, X: Any) -> Rows:
+        """Return rows with their features in their places."""
         if is_dicts(X):
-            return self._of(stacked(self.features, X, grow=False))
+            return stacked(self.features, X, grow=False)
         rows = checking.rows(X, "float64")
         known = self.features.names if isinstance(self.features, Columns) else None
         if known and rows.names is not None and known != rows.names:
             refuse_names(known, rows.names)
         self.features.check(rows, "Compact")
-        return self._of(self.features.rows(rows, False))
+        return self.features.rows(rows, False)
+
+    def _score_runs(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the scores of rows, in runs that take bounded memory: a sparse row has a term for each number stored and class."""
+        rows = self._placed(X)
+        stored = 1 if rows.layout == "dense" else int(np.diff(rows.arrays[0]).max(initial=1))
+        for a, b in in_runs(rows.n, stored * self.W.shape[1]):
+            yield self._of(rows.cut(a, b))
 
     def _of(self, rows: Rows) -> np.ndarray:
         """Return the scores of rows that are in their places."""
@@ -97,8 +105,7 @@ class Compact(Saved):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label, or the number, of each row."""
-        f = self._scores(X)
-        return self.task.answers(self, f)
+        return np.concatenate([self.task.answers(self, f) for f in self._score_runs(X)])
 
     def predict_one(self, x: Any) -> Any:
         """Return the label, or the number, of one example."""
@@ -109,7 +116,7 @@ class Compact(Saved):
         """Return a score per class in the order of `classes_`; with two classes one score, above 0 for the second."""
         if self.labels is None:
             raise AttributeError("decision_function: this is a regression; use predict")
-        return self.task.margins(self, self._scores(X))
+        return self.task.margins(self, np.concatenate(list(self._score_runs(X))))
 
     @property
     def predict_proba(self) -> Callable[[Any], np.ndarray]:
@@ -121,7 +128,7 @@ class Compact(Saved):
     def _predict_proba(self, X: Any) -> np.ndarray:
         assert self.calibration is not None
         assert self.labels is not None
-        scores = Scores(self._scores(X), self.many, self.labels.positive)
+        scores = Scores(np.concatenate(list(self._score_runs(X))), self.many, self.labels.positive)
         return self.calibration.forecast(scores, len(self.labels))[:, self.labels.order]
 
     def partial_fit(self, *args: Any, **kwargs: Any) -> Any:

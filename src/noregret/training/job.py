@@ -12,7 +12,7 @@ from ..calibration.calibration import pausing
 from ..files import drafts
 from ..files.model_file import load
 from ..inputs.batch import Batch
-from ..learners.learner import has_bias
+from ..learners.learner import Learner, Progress, has_bias
 from ..spelling import made
 from ..streams.growing import Growing
 from ..streams.marks import files_of, marks
@@ -25,6 +25,7 @@ from .opening import Trainable, opening, options_for, same_rows
 from .proceeding import beginning, check_epochs, continued, noted, resumed
 
 Watch = Callable[[int, Stream, Trainable], None]
+Answered = Callable[[Learner, Any, Any, list[Progress]], None]
 
 
 class Trained(NamedTuple):
@@ -35,6 +36,7 @@ class Trained(NamedTuple):
     finished: bool  # whether the end of the last epoch was reached
     stream: Stream
     added: int  # examples learned in this call
+    mistakes: int  # made on these
     notes: Sequence[str] = ()  # what was chosen for the user
 
 
@@ -53,6 +55,7 @@ def train(
     checkpoint_seconds: float | None = None,
     stop: Callable[[], bool] = lambda: False,
     watch: Watch | None = None,
+    answered: Answered | None = None,
     **options: Any,
 ) -> Trained:
     """Learn from a stream, `epochs` times; save the model at the end, at intervals of examples or seconds, and when `stop` says so.
@@ -60,7 +63,9 @@ def train(
     With `resume` the model in the file `save` resumes where it stopped, bit for bit as if it had not. With `continue_` it also
     learns from other files than before, and from what was added to the same: files that it has learned are left out. Without a
     model there it begins; no `model` is Auto for labels, AutoRegressor for numbers. With `follow` a file of lines is read to its
-    last whole line, and on as it grows, until `stop` says so. The other options are those of `stream`.
+    last whole line, and on as it grows, until `stop` says so. `watch` is called with the rows so far, the stream and the model;
+    `answered` with the learner, the labels and weights of some rows, and the answers to them where there are no classes. The other
+    options are those of `stream`.
 
     >>> import noregret as nr
     >>> done = nr.train("synthetic:linear?n=2000&d=10&seed=1", nr.PA1(C=0.1))
@@ -96,7 +101,7 @@ def train(
             opened, at = continued(path, found, opened, lambda paths: growing(stream(paths, y, **options)))
         check_epochs(path, at, epochs)
         drafts.clear(path)
-    done = Job(chosen, opened, path, at).run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
+    done = Job(chosen, opened, path, at, answered).run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
     return done._replace(notes=notes)
 
 
@@ -119,7 +124,9 @@ def checked(
 class Job:
     """One learner learning from one stream."""
 
-    def __init__(self, model: Trainable, opened: Stream, path: Path | None, at: dict[str, Any]) -> None:
+    def __init__(
+        self, model: Trainable, opened: Stream, path: Path | None, at: dict[str, Any], answered: Answered | None = None
+    ) -> None:
         self.learner = model.learner if isinstance(model, Pipeline) else model
         self.opened = opened
         self.path = path
@@ -129,6 +136,7 @@ class Job:
         self.front = self.model.front if isinstance(self.model, Pipeline) else None
         folded = opened.reader.hash_bits is not None or (opened.front is not None and opened.front.outputs is not None)
         self.at = {**at, "format": opened.kind} if folded else at  # such features do not tell where they come from
+        self.answered = answered
         self.paths = files_of(opened.reader)
         self.sizes: list[int] = []  # of the files, when the pass began
         self.saved_at, self.saved_when = self._seen(), monotonic()
@@ -143,7 +151,7 @@ class Job:
         watch: Watch | None,
     ) -> Trained:
         """Learn."""
-        reader, before = self.opened.reader, self._seen()
+        reader, before, wrong = self.opened.reader, self._seen(), self._wrong()
         if reader.endless and epochs > 1 and limit is None:
             raise ValueError(f"{self.opened.name} has no end: epochs must be 1, got {epochs}")
         if isinstance(reader, Growing):
@@ -164,7 +172,7 @@ class Job:
                     watch(self._seen(), self.opened, self.model)
                 if stop():
                     self.save()
-                    return Trained(self.model, self._seen(), False, self.opened, self._seen() - before)
+                    return Trained(self.model, self._seen(), False, self.opened, self._seen() - before, self._wrong() - wrong)
                 self._checkpoint(every, seconds)
             else:
                 if reader.endless:  # nothing came for a while: a later run resumes here
@@ -175,7 +183,7 @@ class Job:
         added = self._seen() - before
         if added or noted(self.at) != self.model.extras.get("stream"):  # what has nothing new stays as it is
             self.save()
-        return Trained(self.model, self._seen(), True, self.opened, added)
+        return Trained(self.model, self._seen(), True, self.opened, added, self._wrong() - wrong)
 
     def _batches(self) -> Iterator[Batch]:
         """Yield the rows; what was learned from a file that is followed is saved before an error in it."""
@@ -189,6 +197,9 @@ class Job:
     def _seen(self) -> int:
         return self.learner.n_seen_ if self.learner.started else 0
 
+    def _wrong(self) -> int:
+        return self.learner.n_mistakes_ if self.learner.started else 0
+
     def _within(self, batch: Batch, limit: int | None) -> Batch:
         left = batch.data.n if limit is None else max(0, limit - self.at["epoch_examples"])
         return batch if left >= batch.data.n else batch.cut(0, left)
@@ -200,8 +211,13 @@ class Job:
         learner = self.learner
         bias = has_bias(learner)
         features = None if learner.started else self.opened.features(batch.data, bias)
+        y = suited(batch.y, learner)
         with pausing(learner.held and learner.held.calibration, self.at["epoch"] > 0):
-            learner.learn_rows(batch.data, suited(batch.y, learner), batch.c, features, keep=False)
+            done = learner.learn_rows(batch.data, y, batch.c, features, keep=False)
+        if done and features is not None:
+            done[0] = done[0]._replace(blind=1)
+        if self.answered is not None:
+            self.answered(learner, y, batch.c, done)
 
     def _end_pass(self, cut: bool) -> None:
         """Note that the source was read to its end: that of the last file was where it ended when the pass began, or later.

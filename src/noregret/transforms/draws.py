@@ -1,8 +1,8 @@
 """Draws by coordinate: numbers that depend on the seed, the coordinate and the place alone, never on what was drawn before.
 
 So features may come in any order and in any number, and a model is saved without its draws: they are made again from the seed.
-The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011), a function of a counter and a key that needs no state. What
-becomes of its bits is written here, so that no other library decides on it.
+The generator is Philox, a function of a counter and a key that needs no state. What becomes of its bits is written here, so that
+no other library decides on it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 
 from ..engine import compiling
 from ..engine.elementary import log, sine_cosine, tan
+from ..engine.philox import MASK, philox, units
 from ..engine.words import rare, strict, word
 from ..parts.kernels import RBF, Cauchy, Laplacian
 
-MASK = 0xFFFFFFFF
 MOST = 1 << 24  # numbers kept for sparse rows (128 MB); what has no room is drawn again each time
 WEIGHTS, PHASES, WIDTHS, SHIFTS = range(4)  # what is drawn, the second number of a counter
 
@@ -48,19 +48,10 @@ def compiled_for(fn: Any, given: Any) -> Any:
 
 
 # ---- numbers -----------------------------------------------------------------------------------------------------------
-def philox(a, b, c, d, k, m):
-    """Return the counter (a, b, c, d), stirred ten times with the key (k, m): four numbers of 32 bits."""
-    for _ in range(10):
-        p, q = a * 0xD2511F53, c * 0xCD9E8D57  # only 64 bits of these matter
-        a, b, c, d = ((q >> 32) & MASK) ^ b ^ k, q & MASK, ((p >> 32) & MASK) ^ d ^ m, p & MASK
-        k, m = (k + 0x9E3779B9) & MASK, (m + 0xBB67AE85) & MASK
-    return a, b, c, d
-
-
 def uniforms(seed, what, j, k):
     """Return the k-th two numbers of coordinate j, uniform in (0, 1), neither 0 nor 1."""
     a, b, c, d = philox(k, what, j & MASK, j >> 32, seed & MASK, (seed >> 32) & MASK)
-    return (((a << 20) | (b >> 12)) + 0.5) / 4503599627370496.0, (((c << 20) | (d >> 12)) + 0.5) / 4503599627370496.0
+    return units(a, b, c, d)
 
 
 @strict

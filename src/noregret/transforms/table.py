@@ -12,11 +12,12 @@ from ..engine.compiling import compiled
 from ..inputs.checking import Rows
 from ..text import brief, shortened
 from . import names as stores
+from .dates import ORDERS
 from .dicts_of_numbers import Places, bags, placed
 from .encode import CATEGORY, DATE, NUMBER, TEXT, Job, run
 from .encoder_input import LONG, Steady, Words, with_room
 from .step import Step
-from .table_cells import Column, columns_of, dict_columns, fields_of, is_open, stacked, unknown
+from .table_cells import Column, columns_of, dict_columns, fields_of, is_open, orders_of, stacked, unknown
 
 ROLES = ("numeric", "categorical", "text", "date")
 NAMES = ("id", "bundle", "user", "item")  # settings that name a column of names
@@ -35,6 +36,7 @@ class Mark(NamedTuple):
 
     names: int
     columns: dict[str, int]
+    orders: dict[str, str]
     schema: frozenset[str] | None
 
 
@@ -44,9 +46,9 @@ class Table(Step):
     `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns that are not features,
     and `ignore` those to leave out; tasks are for learners of several, which get them as text. Columns that `numeric`,
     `categorical` and `text` do not name are decided by their first value: a number or truth value is numeric, a text of more than
-    five words is text, any other is categorical. Dates, and texts in ISO form in columns that `date` names, become the features
+    five words is text, any other is categorical. Dates, and texts that are dates in columns that `date` names, become the features
     `when.year=2024`, `when.month=1`, `when.weekday=3` (Monday is 1), `when.hour=12` (but at midnight sharp) and `when.elapsed`,
-    the years since 2000.
+    the years since 2000. Where the year of a text is last, as in 5/1/2011, `date_order` says what comes first: "dmy" or "mdy".
 
     A number is the feature `age`, and a missing one (None, NaN, null) `age?`; a category is `country=DE`; a word is
     `body:free`, counted (or 1 with `binary`), and with `ngrams=2` also `body:free money`; `chars=(2, 4)` adds character grams,
@@ -85,6 +87,7 @@ class Table(Step):
         user: str | None = None,
         item: str | None = None,
         date: Any = None,
+        date_order: str | None = None,
     ) -> None:
         self.target, self.weight, self.id, self.time, self.task = target, weight, id, time, task
         self.bundle, self.user, self.item = bundle, user, item
@@ -104,6 +107,7 @@ class Table(Step):
             hash_bits,
             names,
         )
+        self.date_order = date_order
         self._roles = {name: role for role, key in enumerate(ROLES) for name in listed(getattr(self, key))}
         self._crosses = [names_in(c) for c in crosses_of(cross)]
         self._reserved = {name for role in APART if (name := getattr(self, role)) is not None}
@@ -111,6 +115,7 @@ class Table(Step):
         self._check()
         self._store = stores.empty()
         self._columns: dict[str, int] = {}  # role, in the order in which columns had their first value
+        self._orders: dict[str, str] = {}  # in which columns of dates were written, where a reader found it out
         self._schema: frozenset[str] | None = None  # the columns of closed tables
         self._known: list[str] = []  # names as texts, as far as read
         self._steady: Steady | None = None
@@ -128,6 +133,8 @@ class Table(Step):
         for a, b in (("target", "weight"), ("target", "task"), ("weight", "task")):
             if getattr(self, a) is not None and getattr(self, a) == getattr(self, b):
                 raise ValueError(f"column {getattr(self, a)!r} cannot be both the {a} and the {b}")
+        if self.date_order not in (None, *ORDERS):
+            raise ValueError(f"date_order must be one of {', '.join(ORDERS)}, got {self.date_order!r}")
         if not (isinstance(self.names, (int, np.integer)) and self.names >= 0):
             raise ValueError(f"names must be a whole number of at least 0, got {self.names!r}")
         for c in self._crosses:
@@ -159,7 +166,10 @@ class Table(Step):
             return self._encode(dict_columns(data, self._leave, *self._declared()), len(data), learn)
         if not is_open(data):
             self._check_schema([name for name, _ in fields_of(data)], learn)
-        return self._encode(columns_of(data, self._leave, *self._declared()), data.num_rows, learn)
+        found = self._encode(columns_of(data, self._leave, *self._declared()), data.num_rows, learn)
+        if learn and (orders := orders_of(data)):
+            self._orders = {**self._orders, **orders}
+        return found
 
     def _in_pieces(self, data: Sequence[Any], learn: bool) -> tuple[Rows, np.ndarray]:
         """Encode dicts of many columns, few of which each has, a few at a time: their columns are full while they are encoded."""
@@ -217,11 +227,11 @@ class Table(Step):
         _, numbers, values = self.rows([x], learn).arrays
         return numbers, values
 
-    def _declared(self) -> tuple[set[str], set[str], set[str]]:
-        """Return the columns declared numbers, those declared categories or text, and those known to be dates."""
+    def _declared(self) -> tuple[set[str], set[str], dict[str, str | None]]:
+        """Return the columns declared numbers, those declared categories or text, and those known to be dates, and their orders."""
         roles = {**self._roles, **{n: r for n, r in self._columns.items() if n == self.id}}  # an id that was a feature is text now
         found = [{n for n, r in roles.items() if r in kinds} for kinds in ((NUMBER,), (CATEGORY, TEXT))]
-        return found[0], found[1], set(self.as_dates) - self._leave
+        return found[0], found[1], {name: order for name, order in self.as_dates.items() if name not in self._leave}
 
     def _check_schema(self, names: list[str], learn: bool) -> None:
         """Hold closed tables to the columns of the first one."""
@@ -333,9 +343,10 @@ class Table(Step):
         return [name for name, role in {**self._columns, **self._roles}.items() if role == NUMBER and name != self.id]
 
     @property
-    def as_dates(self) -> list[str]:
-        """Columns known as dates."""
-        return [name for name, role in {**self._columns, **self._roles}.items() if role == DATE]
+    def as_dates(self) -> dict[str, str | None]:
+        """Columns known as dates, with the order in which they are written where it is known."""
+        known = [name for name, role in {**self._columns, **self._roles}.items() if role == DATE]
+        return {name: self.date_order or self._orders.get(name) for name in known}
 
     @property
     def apart(self) -> set[str]:
@@ -384,15 +395,25 @@ class Table(Step):
         """Return what each column is read as, in the order of their first values."""
         return {name: ROLES[role] for name, role in self._columns.items()}
 
+    @property
+    def categories(self) -> dict[str, int]:
+        """How many categories were met of each column that nobody declared to have some, as far as they are remembered."""
+        found = {name: 0 for name, role in self._columns.items() if role == CATEGORY and name not in self._roles}
+        for feature in self.feature_names if found else ():
+            name = feature.partition("=")[0]
+            if name in found and "&" not in feature:
+                found[name] += 1
+        return found
+
     # ---- going back, merging, saving -----------------------------------------------------------------------------------
     def mark(self) -> Mark:
         """Return what is known now."""
-        return Mark(stores.count(self._store), self._columns, self._schema)
+        return Mark(stores.count(self._store), self._columns, self._orders, self._schema)
 
     def back(self, mark: Mark) -> None:
         """Forget what was learned since."""
         stores.cut(self._store, mark.names)
-        self._columns, self._schema = mark.columns, mark.schema
+        self._columns, self._orders, self._schema = mark.columns, mark.orders, mark.schema
         del self._known[mark.names :]
 
     def merge(self, other: Table) -> np.ndarray | None:
@@ -402,7 +423,12 @@ class Table(Step):
         for name, role in other._columns.items():
             if self._columns.get(name, role) != role:
                 raise ValueError(f"cannot merge: column {name!r} is {ROLES[self._columns[name]]} here and {ROLES[role]} there")
-        self._columns = {**self._columns, **other._columns}
+        for name, order in other._orders.items():
+            if self._orders.get(name, order) != order:
+                raise ValueError(
+                    f"cannot merge: the dates of column {name!r} are written {self._orders[name]} here and {order} there"
+                )
+        self._columns, self._orders = {**self._columns, **other._columns}, {**self._orders, **other._orders}
         n = stores.count(other._store)
         if self.hash_bits is not None:
             n = min(n, max(int(self.names) - stores.count(self._store), 0))
@@ -412,9 +438,12 @@ class Table(Step):
 
     def meta(self) -> dict[str, Any]:
         """Return the settings and columns as JSON values."""
-        settings = plain(self.get_params())
+        settings = {
+            k: v for k, v in plain(self.get_params()).items() if k != "date_order" or v is not None
+        }  # later than the others
         schema = None if self._schema is None else sorted(self._schema)
-        return {"settings": settings, "columns": list(self._columns.items()), "schema": schema}
+        orders = {"orders": dict(self._orders)} if self._orders else {}
+        return {"settings": settings, "columns": list(self._columns.items()), "schema": schema, **orders}
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Return the names as arrays."""
@@ -429,6 +458,9 @@ class Table(Step):
         table._columns = {str(k): int(role) for k, role in meta["columns"]}
         if not set(table._columns.values()) <= {NUMBER, CATEGORY, TEXT, DATE}:
             raise ValueError(f"expected roles of columns, found {meta['columns']}")
+        table._orders = {str(k): str(order) for k, order in meta.get("orders", {}).items()}
+        if not set(table._orders.values()) <= {*ORDERS}:
+            raise ValueError(f"expected orders of dates, found {meta['orders']}")
         table._schema = None if meta["schema"] is None else frozenset(meta["schema"])
         return table
 

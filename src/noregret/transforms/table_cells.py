@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..text import brief, shortened
-from .dates import NONE, arrow_moments, is_date, moment, parts_of
+from .dates import NONE, ORDER, arrow_moments, is_date, moment, parts_of
 
 OPEN = b"noregret.open"  # in the metadata of a schema: other batches may have other columns, as lines of JSON do
 WRITTEN = b"noregret.written"  # likewise: the target is a column of numbers that comes as text, since numbers would change labels
@@ -111,6 +112,12 @@ def is_open(record: Any) -> bool:
     return OPEN in (record.schema.metadata or {})
 
 
+def orders_of(record: Any) -> dict[str, str]:
+    """Return the orders in which the dates of a record batch were written, where a reader found them out."""
+    found: dict[str, str] = json.loads((record.schema.metadata or {}).get(ORDER, b"{}"))
+    return found
+
+
 def fields_of(record: Any) -> list[tuple[str, Any]]:
     """Return the columns of a record batch by name; those of nested objects have dots in their names."""
     import pyarrow as pa
@@ -126,10 +133,10 @@ def fields_of(record: Any) -> list[tuple[str, Any]]:
 
 
 def columns_of(
-    record: Any, leave: Iterable[str], numeric: Iterable[str], named: Iterable[str], dates: Iterable[str]
+    record: Any, leave: Iterable[str], numeric: Iterable[str], named: Iterable[str], dates: Mapping[str, str | None]
 ) -> list[Column]:
     """Return the columns of a record batch, those to leave out apart; `numeric`, `named` and `dates` are read as numbers, texts and
-    dates.
+    dates, which are written in an order.
     """
     found: dict[str, Column] = {}
     absent = is_open(record)  # a null is then as good as no cell
@@ -137,7 +144,7 @@ def columns_of(
         if name in leave:
             continue
         if name in dates or (is_dates(array) and name not in named):
-            moments = arrow_moments(name, array)
+            moments = arrow_moments(name, array, dates.get(name))
             found |= {c.name: c for c in date_columns(name, moments, np.isnat(moments) & absent)}
             continue
         column = column_of(name, array, name in numeric, name in named)
@@ -253,7 +260,11 @@ def flat(x: Mapping[Any, Any], before: str = "") -> Iterable[tuple[str, Any]]:
 
 
 def dict_columns(
-    X: Sequence[Mapping[Any, Any]], leave: Iterable[str], numeric: Iterable[str], named: Iterable[str], dates: Iterable[str]
+    X: Sequence[Mapping[Any, Any]],
+    leave: Iterable[str],
+    numeric: Iterable[str],
+    named: Iterable[str],
+    dates: Mapping[str, str | None],
 ) -> list[Column]:
     """Return the columns of examples given as dicts, in order of appearance."""
     n = len(X)
@@ -269,7 +280,7 @@ def dict_columns(
             if is_date(v) and name in named:
                 v = str(v)
             if is_date(v) or name in moments:
-                moments.setdefault(name, np.full(n, NONE))[row] = moment(name, v, row)
+                moments.setdefault(name, np.full(n, NONE))[row] = moment(name, v, row, dates.get(name))
                 there.setdefault(name, np.zeros(n, bool))[row] = True
                 continue
             v = math.nan if v is None else v

@@ -172,18 +172,20 @@ def _curves(passes: Passes, solved: Mapping[Want, tuple[Problem, Best]], points:
 # ---- the report ----------------------------------------------------------------------------------------------------------
 def why_not(learner: Learner, hindsight: Hindsight) -> str | None:
     """Return why the theorem of a learner says nothing here, None if it may."""
-    given = learner.get_params()
-    if learner.bound is None:
+    given, theorem = learner.get_params(), learner.algorithm.bound
+    if callable(learner.bound):
+        return f"the guarantee of {learner.name} is not against a linear model"
+    if theorem is None:
         return f"none is known for {learner.name}"
     if given.get("kernel") is not None:
         return "the theorem compares with a model in the space of the kernel, and the best model found is linear"
     if hindsight.weighted or given.get("class_weight") is not None:
         return "examples have weights, and the theorem is for none"
-    if given.get("average") and learner.bound.measures != "updates":
+    if given.get("average") and theorem.measures != "updates":
         return "the theorem is about the last weights, not their average"
     if given.get("cost") is not None:
         return "the theorem is for equal costs"
-    against = SIMPLEX if type(given.get("projection")).__name__ == "Simplex" else learner.bound.against
+    against = SIMPLEX if type(given.get("projection")).__name__ == "Simplex" else theorem.against
     if against:
         return f"the theorem compares with {against}"
     if given.get("projection") in ("simplex", "box") or type(given.get("projection")).__name__ in ("Box", "HalfSpace"):
@@ -211,13 +213,14 @@ def regret_of(
         )
     why = why or why_not(learner, hindsight)
     regrets = [float(mine) - theirs for mine, theirs in zip(cumulative, hindsight.cumulative, strict=True)]
-    measures: str = learner.bound.measures if learner.bound is not None else ""
+    theorem = learner.algorithm.bound
+    measures: str = theorem.measures if theorem is not None else ""
     measured = regrets if measures == "regret" else [float(v) for v in counts[measures]] if measures in counts else None
     bounds: list[float | None] = [None] * len(comparisons)
     if why is None:
         params = learner.parameters.resolve(learner.get_params(), best.u.shape[1])
-        bounds = [_finite(learner.bound.value(t, params)) for t in comparisons]
-        why = learner.bound.requires if bounds[-1] is None else None
+        bounds = [_finite(theorem.value(t, params)) for t in comparisons]
+        why = theorem.requires if bounds[-1] is None else None
     return {
         "loss": loss_of(learner)[0],
         "cumulative": float(cumulative[-1]),
@@ -232,7 +235,7 @@ def regret_of(
         "converged": best.converged,
         "passes": hindsight.passes,
         "bound": bounds[-1],
-        "bound_name": learner.bound.name if bounds[-1] is not None else None,
+        "bound_name": theorem.name if bounds[-1] is not None else None,
         "bound_measures": measures if bounds[-1] is not None else None,
         "bound_why": why,
         "vacuous": None if bounds[-1] is None else bounds[-1] >= trivial(measures, hindsight),

@@ -6,7 +6,8 @@ on arrays for each chunk of rows, and how the stream is split into chunks does n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -84,6 +85,17 @@ class Last:
         return y
 
 
+class Frozen:
+    """One answer, whatever labels come: what a rule answers where nothing is learned any more."""
+
+    def __init__(self, answer: float) -> None:
+        self.first = answer
+
+    def after(self, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
+        """Take more labels and their weights; return the answer after each of them."""
+        return np.full(len(y), self.first)
+
+
 class Mistakes:
     """How often answers are wrong, in the keys of a learner."""
 
@@ -135,8 +147,10 @@ class Arrivals:
 class Baseline:
     """A rule with the figures of its answers."""
 
-    def __init__(self, label: str, rule: Rule, figures: Mistakes | RealFigures) -> None:
-        self.label, self.rule, self.figures = label, rule, figures
+    def __init__(self, label: str, rule: Rule, making: Callable[[], Mistakes | RealFigures], informed: bool = False) -> None:
+        self.label, self.rule, self.making = label, rule, making
+        self.informed = informed  # whether labels are known before the first row
+        self.figures = making()
         self.answers = np.array([rule.first])  # after the labels from number `start` on
         self.start = 0
         self.points: list[dict[str, float | None]] = []
@@ -144,8 +158,13 @@ class Baseline:
     def add(self, y: np.ndarray, c: np.ndarray | None, known: np.ndarray) -> None:
         """Answer more rows, each from as many labels as are known."""
         answers = np.concatenate([self.answers, self.rule.after(y, c)])
-        self.figures.add(y, answers[known - self.start], c, int(np.count_nonzero(known == 0)))
+        blind = 0 if self.informed else int(np.count_nonzero(known == 0))
+        self.figures.add(y, answers[known - self.start], c, blind)
         self.answers, self.start = answers[known[-1] - self.start :], int(known[-1])
+
+    def frozen(self) -> Baseline:
+        """Return a baseline that answers every row as this one would answer the next."""
+        return Baseline(self.label, Frozen(self.answers[-1]), self.making, informed=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a report says of it."""
@@ -153,16 +172,69 @@ class Baseline:
         return {"label": self.label, **self.figures.to_dict(), "curve": curve}
 
 
-class Baselines:
-    """The baselines of one task on one stream."""
+class Changes:
+    """How often the label changes from row to row, by the codes of classes."""
 
-    def __init__(self, all_of: Sequence[Baseline], delay: float, labels: Labels | None = None) -> None:
-        self.all = all_of
-        self.arrivals = Arrivals(delay)
-        self.labels = labels  # of the classes met, None for real targets
+    def __init__(self) -> None:
         self.counts = np.zeros(0, np.int64)  # rows of each class
         self.changes = 0  # rows whose label is not that of the row before
         self.last: int | None = None
+
+    def add(self, codes: np.ndarray) -> None:
+        """Take more rows."""
+        width = max(len(self.counts), int(codes.max()) + 1)
+        self.counts = np.pad(self.counts, (0, width - len(self.counts))) + np.bincount(codes, minlength=width)
+        self.changes += int(np.count_nonzero(np.diff(codes))) + (self.last not in (None, int(codes[0])))
+        self.last = int(codes[-1])
+
+    def order(self) -> dict[str, float] | None:
+        """Return how often the label changed, and how often it would if the rows were shuffled."""
+        n = int(self.counts.sum())
+        if n < 2:
+            return None
+        alike = float((self.counts * (self.counts - 1.0)).sum()) / (n * (n - 1.0))
+        return {"classes": int(np.count_nonzero(self.counts)), "changes": self.changes, "shuffled": (n - 1) * (1.0 - alike)}
+
+
+class Neighbours:
+    """How often a target is closer to the one before it than to one long before; in shuffled rows that is a matter of chance.
+
+    It counts rows, so that a few targets of another size, which may rule every mean, hardly count.
+    """
+
+    FAR = 997  # rows that lie between, at most: half of those so far in a short stream; a prime, as streams have periods
+
+    def __init__(self) -> None:
+        self.recent = np.zeros(0)
+        self.rows = self.closer = self.farther = 0
+
+    def add(self, y: np.ndarray) -> None:
+        """Take more rows."""
+        known = np.concatenate([self.recent, y])
+        first = self.rows - len(self.recent)  # the row that stands first there
+        at = np.arange(max(4, self.rows), self.rows + len(y))
+        distant = known[at - np.minimum(at // 2, self.FAR) - first]
+        near, far = (np.abs(known[at - first] - other) for other in (known[at - 1 - first], distant))
+        self.closer += int(np.count_nonzero(near < far))
+        self.farther += int(np.count_nonzero(near > far))
+        self.rows += len(y)
+        self.recent = known[-self.FAR :]
+
+    def order(self) -> dict[str, float] | None:
+        """Return how often the target before was closer, and how often it was not."""
+        return {"closer": self.closer, "farther": self.farther} if self.closer + self.farther else None
+
+
+class Baselines:
+    """The baselines of one task on one stream."""
+
+    def __init__(
+        self, all_of: Sequence[Baseline], delay: float, sequence: Changes | Neighbours, labels: Labels | None = None
+    ) -> None:
+        self.all = all_of
+        self.arrivals = Arrivals(delay)
+        self.sequence = sequence
+        self.labels = labels  # of the classes met, None for real targets
 
     def add(self, y: Any, c: np.ndarray | None, times: np.ndarray | None) -> None:
         """Answer more rows."""
@@ -170,6 +242,7 @@ class Baselines:
             return
         if self.labels is not None:
             y = self._codes(y)
+        self.sequence.add(y)
         known = self.arrivals.add(len(y), times)
         for one in self.all:
             one.add(y, c, known)
@@ -180,10 +253,11 @@ class Baselines:
         if codes.min() < 0:
             self.labels.extend(self.labels.missing(y.values if isinstance(y, Coded) else np.unique(y).tolist()))
             codes = codes_of(y, self.labels)
-        self.counts = np.pad(self.counts, (0, len(self.labels) - len(self.counts))) + np.bincount(codes, minlength=len(self.labels))
-        self.changes += int(np.count_nonzero(np.diff(codes))) + (self.last not in (None, int(codes[0])))
-        self.last = int(codes[-1])
         return codes
+
+    def frozen(self) -> Baselines:
+        """Return baselines for rows that are not learned from: they answer from the labels so far, all of which are known."""
+        return Baselines([one.frozen() for one in self.all], 0, type(self.sequence)(), copy.deepcopy(self.labels))
 
     def mark(self) -> None:
         """Note a point of the curves, unless this one is noted already."""
@@ -196,21 +270,19 @@ class Baselines:
         return [one.to_dict() for one in self.all] if self.arrivals.rows else []
 
     def order(self) -> dict[str, float] | None:
-        """Return how often the label changes from row to row, and how often it would if the rows were shuffled."""
-        n = int(self.counts.sum())
-        if n < 2:
-            return None
-        alike = float((self.counts * (self.counts - 1.0)).sum()) / (n * (n - 1.0))
-        return {"classes": int(np.count_nonzero(self.counts)), "changes": self.changes, "shuffled": (n - 1) * (1.0 - alike)}
+        """Return what the order of the rows looks like, None where there are too few to tell."""
+        return self.sequence.order()
 
 
 def class_baselines(loss: str, epsilon: float, window: int | None, fading: float | None, delay: float) -> Baselines:
     """Return the baselines of labels."""
     rules: Mapping[str, Rule] = {"majority class": Majority(), "last label": Last(-1)}
-    return Baselines([Baseline(k, rule, Mistakes(window, fading)) for k, rule in rules.items()], delay, Labels())
+    return Baselines([Baseline(k, rule, lambda: Mistakes(window, fading)) for k, rule in rules.items()], delay, Changes(), Labels())
 
 
 def real_baselines(loss: str, epsilon: float, window: int | None, fading: float | None, delay: float) -> Baselines:
     """Return the baselines of real targets, whose curves follow this loss."""
     rules: Mapping[str, Rule] = {"running mean": RunningMean(), "last target": Last(0.0)}
-    return Baselines([Baseline(k, rule, RealFigures(window, fading, epsilon, loss)) for k, rule in rules.items()], delay)
+    return Baselines(
+        [Baseline(k, rule, lambda: RealFigures(window, fading, epsilon, loss)) for k, rule in rules.items()], delay, Neighbours()
+    )

@@ -95,7 +95,7 @@ def payload(report: Report, rows: Sequence[Learner]) -> dict[str, Any]:
             "drifts": row["drifts"],
             "confusion": confusion_view(row["confusion"]),
             "reliability": reliability_view(row.get("reliability")),
-            "regret": row["regret"] and {k: row["regret"].get(k) for k in ("loss", "bound", "bound_measures", "curve")},
+            "regret": row["regret"] and regret_view(row["regret"]),
         }
         for row in rows
     ]
@@ -103,6 +103,12 @@ def payload(report: Report, rows: Sequence[Learner]) -> dict[str, Any]:
     found = {"winner": report.winner, "shown": SHOWN, "data": {"true_drifts": true_drifts}, "learners": learners}
     found["baselines"] = [{"label": row["label"], "curve": row["curve"]} for row in summary.baselines(report)]
     return rounded({**found, "measures": [m._asdict() for m in summary.measures(rows)], "sweep": sweep_view(rows)})
+
+
+def regret_view(found: dict[str, Any]) -> dict[str, Any]:
+    """Return what the charts of a regret show."""
+    kept = {k: found.get(k) for k in ("bound", "bound_measures", "curve")}
+    return {**kept, "loss": words(found["loss"]), "best": summary.best_words(found)}
 
 
 def rounded(value: Any) -> Any:
@@ -128,11 +134,7 @@ def section(name: str, heading: str, *parts: str) -> str:
 
 def header(report: Report, chosen: Learner) -> str:
     """Return what was run, and the answer in one sentence."""
-    figure = f"{percent(chosen['error'])} % error" if chosen["error"] is not None else ""
-    if not figure and (loss := summary.main_loss(report.learners)):
-        figure = f"{words(loss)} loss {amount(chosen['losses'][loss])}"
-    regretted = f"regret {amount(chosen['regret']['average'], 2)} an example" if chosen["regret"] else ""
-    verdict = ", ".join(part for part in (figure, regretted) if part)
+    verdict = summary.headline(report, chosen)
     best = "" if report.form.alone else "First: " if report.winner is None else "Best: "
     note = f'<p class="verdict">{best}<strong>{escape(chosen["label"])}</strong>, {escape(verdict)}.</p>' if verdict else ""
     count = "" if report.form.alone else f" {plural(len(report.learners), 'learner')}, each predicting before it learns."
@@ -158,6 +160,13 @@ def figures(
     return f'<div class="scroll">{table}</div>'
 
 
+def listed(head: Sequence[str], rows: Iterable[Sequence[str]], more: str = "") -> str:
+    """Return a plain table, whose rows begin with a name."""
+    top = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "".join(f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(c)}</td>' for c in rest)}</tr>" for name, *rest in rows)
+    return f'<div class="scroll"><table class="figures{more}"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
 def results(report: Report, rows: Sequence[Learner]) -> str:
     """Return the table of results, and every loss and metric behind a fold."""
     found, trivial = summary.columns(rows), summary.baselines(report)
@@ -168,14 +177,18 @@ def results(report: Report, rows: Sequence[Learner]) -> str:
     )
     names = [("losses", name) for name in dict.fromkeys(name for row in rows for name in row["losses"])]
     names += [("metrics", name) for name in dict.fromkeys(name for row in rows for name in row["metrics"])]
+    names = [found for found in names if found != ("metrics", "log_loss") or ("losses", "log") not in names]  # the same figure
     heads = [f"{words(name)} loss" if group == "losses" else words(name) for group, name in names]
     forms = {(group, name): even(row[group].get(name) for row in rows) for group, name in names}
     lines = [(row["label"], [(v := row[group].get(name), forms[group, name](v)) for group, name in names]) for row in rows]
+    if len(rows) == 1:  # there is nothing to compare: a list has room on every screen
+        told = "".join(f"<div><dt>{escape(h)}</dt><dd>{text}</dd></div>" for h, (_, text) in zip(heads, lines[0][1], strict=True))
+        inner = f'<dl class="every">{told}</dl>'
+    else:
+        inner = figures(["learner", *heads], lines)
     opened = " open" if len(rows) == 1 else ""
-    every = (
-        f"<details{opened}><summary>Every loss and metric</summary>{figures(['learner', *heads], lines)}</details>" if names else ""
-    )
-    hints = ["A click on a heading sorts."] if len(rows) > 1 else []
+    every = f"<details{opened}><summary>Every loss and metric</summary>{inner}</details>" if names else ""
+    hints = ['<span class="click">A click on a heading sorts.</span>'] if len(rows) > 1 else []
     hints += ["Rows in italics are baselines: answers from the labels alone."] if trivial else []
     hint = f'<p class="quiet small">{" ".join(hints)}</p>' if hints else ""
     return section("results", "Results", main, hint, every)
@@ -255,7 +268,7 @@ def regret_facts(found: dict[str, Any]) -> str:
         ("Compared with", fixed),
         ("Its loss", f"{certified} ({words(found['loss'])}, summed over the stream)"),
         ("Found in", plural(found["passes"], "pass") + f" over the data{stopped}" if found.get("passes") else None),
-        ("Theorem", found.get("bound_name") if bound is not None else found.get("bound_why")),
+        ("Theorem", found.get("bound_name") if bound is not None else summary.bound_words(found)),
         ("Bound", f"{amount(bound, 6)} for the {words(about)}{share}" if bound is not None else None),
         ("Along the curve", along),
     ]
@@ -268,10 +281,7 @@ def tasks(rows: Sequence[Learner]) -> str:
     for row in rows:
         if row.get("tasks"):
             names, lines = summary.task_rows(row)
-            head = "".join(f"<th>{escape(name)}</th>" for name in names)
-            cells = (f"<tr><th>{escape(task)}</th>{''.join(f'<td>{v}</td>' for v in rest)}</tr>" for task, *rest in lines)
-            table = f'<table class="figures"><thead><tr>{head}</tr></thead><tbody>{"".join(cells)}</tbody></table>'
-            tables.append(f"<h3>{escape(row['label'])}</h3>{table}")
+            tables.append(f"<h3>{escape(row['label'])}</h3>{listed(names, lines)}")
     return section("tasks", "Tasks: their rows, how they were answered, and the weights they use", *tables) if tables else ""
 
 
@@ -280,12 +290,7 @@ def pools(rows: Sequence[Learner]) -> str:
     tables = []
     for row in rows:
         if row.get("pool"):
-            cells = "".join(
-                f"<tr><th>{escape(name)}</th><td>{weight}</td><td>{loss}</td></tr>" for name, weight, loss in summary.pool_rows(row)
-            )
-            head = "<tr><th>learner</th><th>weight</th><th>loss</th></tr>"
-            table = f'<table class="figures"><thead>{head}</thead><tbody>{cells}</tbody></table>'
-            tables.append(f"<h3>{escape(row['label'])}</h3>{table}")
+            tables.append(f"<h3>{escape(row['label'])}</h3>{listed(['learner', 'weight', 'loss'], summary.pool_rows(row))}")
     return section("pool", "Who is believed: the learners of the pool, and their weights at the end", *tables) if tables else ""
 
 
@@ -294,15 +299,9 @@ def features(rows: Sequence[Learner], chosen: Learner) -> str:
     tables = []
     for row in rows:
         if row.get("features"):
-            head, cells = summary.feature_rows(row)
-            body = "".join(
-                f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(c)}</td>' for c in rest)}</tr>" for name, *rest in cells
-            )
-            top = "".join(f"<th>{escape(h)}</th>" for h in head)
             note = escape(summary.feature_words(row))
-            table = f'<table class="figures narrow"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
             opened = " open" if row is chosen else ""
-            tables.append(f"<details{opened}><summary>{note}</summary>{table}</details>")
+            tables.append(f"<details{opened}><summary>{note}</summary>{listed(*summary.feature_rows(row), ' narrow')}</details>")
     return section("features", "Features in use", *tables) if tables else ""
 
 
@@ -319,9 +318,10 @@ def curves(report: Report, rows: Sequence[Learner]) -> str:
         if len(rows) > SHOWN
         else ""
     )
-    far = " Curves that end far above the others may leave the picture." if len(rows) > 2 else ""
+    far = " The first rows, and curves that end far above the others, may leave the picture."
     hint = (
-        f'<p class="quiet small">A click on a name hides or shows its curve; drag to zoom, double click to return.{many}{far}</p>'
+        '<p class="quiet small"><span class="click">A click on a name hides or shows its curve; drag to zoom, double click to '
+        f"return.</span>{many}{far}</p>"
     )
     return section("curves", "Learning curves", f'<div class="controls">{controls}</div>', chart("curve-chart"), hint, note)
 
@@ -419,8 +419,8 @@ def settings(rows: Sequence[Learner]) -> str:
     for row in rows:
         params = ", ".join(f"{name}={value}" for name, value in row["params"].items()) or "none"
         memory = size(row["bytes"]) if row["bytes"] is not None else "-"
-        cells = "".join(f'<td class="text">{escape(str(cell))}</td>' for cell in (row["label"], row["model"] or "-", params))
-        lines.append(f"<tr>{cells}<td>{memory}</td></tr>")
+        cells = "".join(f'<td class="text">{escape(str(cell))}</td>' for cell in (row["label"], row["model"] or "-"))
+        lines.append(f'<tr>{cells}<td class="text long">{escape(params)}</td><td>{memory}</td></tr>')
     head = '<tr><th>learner</th><th class="text">model</th><th class="text">settings</th><th>size</th></tr>'
     table = f'<div class="scroll"><table class="figures"><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table></div>'
     inner = table if len(rows) <= 3 else f"<details><summary>Settings of {len(rows)} learners</summary>{table}</details>"

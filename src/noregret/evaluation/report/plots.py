@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .report import Report
 
 SIDE_LEGEND = 5  # more names than this stand beside the plot
+SETTLED = 10  # examples after which the curves of a longer stream set the scale
 
 
 def draw(report: Report, what: str | None, form: str, *, learner: str | None = None) -> bytes:
@@ -85,12 +86,12 @@ def curves(measure: summary.Measure) -> Callable[..., None]:
         for at in report.data.get("true_drifts") or []:
             axes.axvline(at, color=LIGHT_PAPER["soft"], alpha=0.35, linewidth=5, zorder=1)
         drawn = []
-        for i, row in enumerate(rows):
+        for i, row in enumerate([*rows, *summary.bracketed(report)]):
             values = row["curve"].get(measure.key)
             if not values:
                 continue
             line(axes, row["curve"]["examples"], values, i, row["label"], bold=row["label"] == report.winner)
-            drawn.append(values)
+            drawn.append(settled(row["curve"]["examples"], values))
             for at in row["drifts"]:
                 axes.axvline(at, color=lines(i + 1)[i], linewidth=1, linestyle=":", zorder=1)
                 axes.plot([at], [1.0], "v", color=lines(i + 1)[i], transform=axes.get_xaxis_transform(), clip_on=False)
@@ -113,7 +114,7 @@ def regret(figure: Any, report: Report, rows: Sequence[Learner], who: Learner) -
     left.set_title("Loss so far", loc="left")
     left.set_ylabel(f"cumulative {words(found['loss'])} loss")
     line(left, c["examples"], c["cumulative"], 0, who["label"], bold=True)
-    line(left, c["examples"], c["comparator"], 2, "best fixed model", dash=1, bold=True)
+    line(left, c["examples"], c["comparator"], 2, summary.best_words(found), dash=1, bold=True)
     left.fill_between(c["examples"], numbers(c["cumulative"]), numbers(c["comparator"]), color=lines(1)[0], alpha=0.18, linewidth=0)
     thousands(left.xaxis)
     thousands(left.yaxis)
@@ -288,6 +289,12 @@ def thousands(axis: Any) -> None:
     from matplotlib.ticker import EngFormatter
 
     axis.set_major_formatter(EngFormatter(sep=""))
+
+
+def settled(examples: Sequence[int], values: Sequence[float | None]) -> list[float | None]:
+    """Return the values after the first examples of a long stream, which would press the others flat (as page.js does)."""
+    begin = SETTLED if examples[-1] >= SETTLED**2 else 0
+    return [v for n, v in zip(examples, values, strict=True) if n >= begin]
 
 
 def keep_runaways_out(axes: Any, curves: Sequence[Sequence[float | None]]) -> None:

@@ -134,12 +134,16 @@ class Report:
         return found
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return one line of figures for each learner as CSV, and write it to a file when one is named."""
-        return _csv([_flat(learner) for learner in summary.ordered(self.learners, self.sort)], path)
+        """Return one line of figures for each learner and baseline as CSV, and write it to a file when one is named.
+
+        Baselines come last, with names in brackets and no model.
+        """
+        rows = [*summary.ordered(self.learners, self.sort), *summary.bracketed(self)]
+        return _csv([_flat(row) for row in rows], path)
 
     def curves_to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return one line for each learner and point of its curves as CSV, and write it to a file when one is named."""
-        return _csv([line for learner in self.learners for line in _points(learner)], path)
+        """Return one line for each learner or baseline and point of its curves as CSV, and write it to a file when one is named."""
+        return _csv([line for row in (*self.learners, *summary.bracketed(self)) for line in _points(row)], path)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the report as one self-contained HTML page, and write it to a file when one is named."""

@@ -32,7 +32,11 @@ FIGURES = (
     "examples",
     "queries",
 )
-REST = ("holdout", "validation", "folds")  # errors, or losses, on rows that were not learned from
+REST = {
+    "holdout": "hold-out",
+    "validation": "validation",
+    "folds": "folds",
+}  # errors, or losses, on rows that were not learned from
 COMMON = (*FIGURES, *REST, "loss", "regret", "bound", "label")  # that learners of every kind may have
 LARGE = 0.1  # share of what a learner lost that is a large regret
 RUNAWAY = 30.0  # a curve that ends this many times above the middle one does not set the scale
@@ -45,12 +49,15 @@ WORDS = {
     "unforecast": "rows without forecast",
 }
 BLANK: Learner = {
+    "model": None,
+    "label": None,
     "mistakes": None,
     "error": None,
     "losses": {},
     "metrics": {},
     "regret": None,
     "curve": {},
+    "drifts": [],
 }  # what a baseline may lack
 
 
@@ -152,7 +159,7 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
     found = [
         plain("mistakes", "mistakes", 4),
         Column("error", "error %", value("error"), lambda learner: with_spread(learner, "error", percent), 9),
-        *(rest(name, head) for name, head in zip(REST, ("hold-out", "validation", "folds"), strict=True)),
+        *(rest(name, head) for name, head in REST.items()),
         Column("loss", f"{loss} loss", value("loss"), lambda learner: with_spread(learner, "loss", losses, value("loss")), 7),
         Column("p_value", "p", p_value, lambda learner: amount(p_value(learner), 2), 8),
         *(plain(*shown) for shown in all_columns()),
@@ -362,10 +369,36 @@ def measures(learners: Sequence[Learner]) -> list[Measure]:
 
 
 def sweep_measures(learners: Sequence[Learner]) -> list[Measure]:
-    """Return the figures that can be drawn against a setting."""
+    """Return the figures that can be drawn against a setting, those of rows that were not learned from first."""
     loss = main_loss(learners)
-    named = {"error": "error", "loss": f"{words(loss or '')} loss", "regret": "regret", "nonzeros": "non-zero weights"}
-    return [Measure(k, t, k == "error") for k, t in named.items() if any(figure(row, k, loss) is not None for row in learners)]
+    shares = any(learner["error"] is not None for learner in learners)
+    named = {name: f"{'error' if shares else 'loss'} in {head}" for name, head in REST.items()}
+    named |= {"error": "error", "loss": f"{words(loss or '')} loss", "regret": "regret", "nonzeros": "non-zero weights"}
+    having = {k: t for k, t in named.items() if any(figure(row, k, loss) is not None for row in learners)}
+    return [Measure(k, t, shares and k in (*REST, "error")) for k, t in having.items()]
+
+
+def headline(report: Report, chosen: Learner) -> str:
+    """Return the figures of a learner by which it is judged, in a few words."""
+    loss = main_loss(report.learners)
+    shares = chosen["error"] is not None
+    if shares:
+        found = [f"{percent(chosen['error'])} % error"]
+    elif (rmse := chosen["metrics"].get("rmse")) is not None:
+        found = [f"RMSE {amount(rmse)}"]
+    else:
+        found = [f"{words(loss)} loss {amount(chosen['losses'][loss])}"] if loss else []
+    for name, head in REST.items():
+        value = figure(chosen, name, loss)
+        if value is not None:
+            found.append(f"{percent(value)} % in {head}" if shares else f"loss {amount(value)} in {head}")
+    found += [f"regret {amount(chosen['regret']['average'], 2)} an example"] if chosen["regret"] else []
+    return ", ".join(found)
+
+
+def best_words(regret: dict[str, Any]) -> str:
+    """Return what a learner is compared with, in a legend."""
+    return "best learner of the pool" if regret.get("against") else "best fixed model"
 
 
 def together(curves: Sequence[Sequence[float | None]]) -> list[Sequence[float | None]]:
@@ -495,7 +528,7 @@ def one(learner: Learner, trivial: Sequence[Learner], width: int) -> str:
     metrics = learner["metrics"].items()
     found += [(words(name), amount(value)) for name, value in metrics]
     if learner["bytes"] is not None:
-        found.append(("model size", size(learner["bytes"])))
+        found.append(("memory", size(learner["bytes"])))
     widest = max(len(name) for name, _ in found)
     lines = [f"{name.ljust(widest)}  {value}" for name, value in found]
     pool = ["", table(["learner", "weight", "loss"], pool_rows(learner))] if learner.get("pool") else []

@@ -13,8 +13,11 @@ CHANCE = 2.0  # standard deviations by which two counts of mistakes differ by ch
 NOTICED = 1.01  # ratio of two RMSEs that is worth a word
 RUNS = 2  # stretches of rows per class in a file that is sorted by class: two sorted files, one after the other
 SHUFFLED = 20  # changes of label that shuffled rows must be expected to have: with fewer, some orders have none
+CLOSER = 0.55  # share of rows that are closer to the row before than to a distant one, from which on neighbours are alike
 SORTED = 0.1  # share of these that rows sorted by class have at most
 NAMED = 5  # learners in a list
+UNIQUE = 0.8  # share of rows that bring a category of their own, from which on a column names the rows
+FEWEST = 50  # rows to tell that from
 
 
 def warnings(
@@ -22,6 +25,7 @@ def warnings(
 ) -> list[str]:
     """Return what must be said of the results of learners, the best of which has the label `best`."""
     by_class = order is not None and is_sorted(order)
+    apart = order is not None and not are_alike(order)
     found = [sorted_words(order)] if order is not None and by_class else []
     if not baselines:
         return found
@@ -34,9 +38,20 @@ def warnings(
     if worse := [row["label"] for row in learners if is_worse(row, blind)]:
         found.append(worse_words(named(worse, len(learners)), blind, None if best in worse else best, scaled))
     behind = [row["label"] for row in learners if is_worse(row, last)]
-    if behind and is_worse(blind, last) and not by_class:
+    if behind and is_worse(blind, last) and not by_class and not apart:
         found.append(behind_words(named(behind, len(learners)), last))
     return found
+
+
+def identifiers(table: Any, rows: int) -> list[str]:
+    """Return what must be said of columns that nearly every row has another category in: nothing is learned from them."""
+    met = {} if table is None or rows < FEWEST else table.categories
+    return [
+        f"Column {name!r} has {plural(n, 'category')} in {plural(rows, 'row')}, and tells rows apart rather than what they have in "
+        f"common: leave it out (ignore, --ignore {name})."
+        for name, n in met.items()
+        if n >= UNIQUE * rows
+    ]
 
 
 def unlearned(where: str, figures: dict[str, Any], skipped: Skipped | None = None) -> list[str]:
@@ -69,8 +84,15 @@ def rmse(row: dict[str, Any]) -> float:
 
 def is_sorted(order: dict[str, float]) -> bool:
     """Return whether rows come class by class."""
+    if "changes" not in order:
+        return False
     few = order["changes"] + 1 <= RUNS * order["classes"]
     return few and order["shuffled"] >= SHUFFLED and order["changes"] <= SORTED * order["shuffled"]
+
+
+def are_alike(order: dict[str, float]) -> bool:
+    """Return whether neighbouring targets are alike; of labels, that the last one is often right says so."""
+    return "closer" not in order or order["closer"] >= CLOSER * (order["closer"] + order["farther"])
 
 
 def cost_words(row: dict[str, Any]) -> str:
@@ -81,7 +103,7 @@ def cost_words(row: dict[str, Any]) -> str:
 def named(labels: Sequence[str], of: int) -> str:
     """Return who is meant, among so many."""
     if len(labels) == of > 1:
-        return f"all {of} learners"
+        return "both learners" if of == 2 else f"all {of} learners"
     rest = len(labels) - NAMED
     return ", ".join(labels[:NAMED]) + (f" and {rest} more" if rest > 0 else "")
 

@@ -21,6 +21,7 @@ from ...training.by_task import suited
 from ...transforms.front import Front
 from ..comparator.regret import loss_of
 from ..kinds import kind_of
+from ..measures.baselines import Baselines
 from .passes import Pass, Watch, held, run_pass
 from .run import Run
 
@@ -211,28 +212,38 @@ class Answered:
 
     def result(self) -> dict[str, Any]:
         """Return the figures, and of labels that were never learned, how many rows have them and which they are."""
-        found = self.figures.to_dict(self.table.values or None)
-        kept = ("examples", "mistakes", "error", "losses", "metrics", "confusion", "reliability")
-        figures = {k: found[k] for k in kept if k in found}
         unseen = {"examples": self.unseen, "labels": self.table.values[len(self.learner.model.labels or ()) :]}
-        return figures | ({"unseen": unseen} if self.unseen else {})
+        return of_answers(self.figures.to_dict(self.table.values or None)) | ({"unseen": unseen} if self.unseen else {})
+
+
+def of_answers(found: dict[str, Any]) -> dict[str, Any]:
+    """Return those figures that answers alone have."""
+    kept = ("examples", "mistakes", "error", "losses", "metrics", "confusion", "reliability")
+    return {k: found[k] for k in kept if k in found}
 
 
 def scored(
-    runs: Sequence[Run], source: Stream, front: Front | None, skip: int = 0, last: int | None = None
-) -> list[dict[str, Any]]:
-    """Return the figures of answers to the rows from `skip` to `last`, read once, none of them learned from."""
+    runs: Sequence[Run], baselines: Baselines, source: Stream, front: Front | None, skip: int = 0, last: int | None = None
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the figures of answers to the rows from `skip` to `last`, read once, none of them learned from.
+
+    Those of the runs come first, then those of baselines that answer as they would after the labels they have had.
+    """
+    blind = baselines.frozen()
     answered = [Answered(run.learner, run.front) for run in runs]
     seen = 0
     for batch in map(counting, source.chunks(front=front, learn=False)):
         n = batch.data.n
         a, b = min(n, max(0, skip - seen)), n if last is None else min(n, max(0, last - seen))
         seen += n
-        for one in answered if a < b else ():
-            one.add(batch.cut(a, b))
+        if a < b:
+            part = batch.cut(a, b)
+            for one in answered:
+                one.add(part)
+            blind.add(suited(part.y, runs[0].learner), part.c, None)
         if seen == last:
             break
-    return [one.result() for one in answered]
+    return [one.result() for one in answered], [of_answers(found) for found in blind.result()]
 
 
 def training_part(opened: Stream, share: float, limit: int | None) -> tuple[int, int]:
@@ -251,18 +262,28 @@ def training_part(opened: Stream, share: float, limit: int | None) -> tuple[int,
     return part, n
 
 
-def fold(opened: Stream, going: Sequence[tuple[Run, dict[str, Any]]], folds: int, limit: int | None) -> None:
-    """Cross-validate: blocks of consecutive rows, each answered by a learner that learned the others, in order."""
+def fold(opened: Stream, runs: Sequence[Run], folds: int, limit: int | None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Cross-validate: blocks of consecutive rows, each answered by learners, and baselines, of the others, in order."""
     batch = held(opened, limit)
     n = batch.data.n
     if not 2 <= folds <= n:
         raise ValueError(f"folds must be from 2 to the number of rows, {n}; got {folds!r}")
     edges = np.linspace(0, n, folds + 1).astype(int).tolist()
-    for run, result in going:
-        errors = []
-        for a, b in pairwise(edges):
-            again = run.again()
-            again.learn(batch.take(np.concatenate([np.arange(a), np.arange(b, n)])), opened)
-            found = scored([again], Held(opened, batch.cut(a, b)), None)[0]
-            errors.append(found["error"] if found.get("error") is not None else next(iter(found["losses"].values())))
-        result["folds"] = {"values": errors, "mean": float(np.mean(errors)), "sd": float(np.std(errors, ddof=1))}
+    learned, blind = [], []
+    for a, b in pairwise(edges):
+        others = batch.take(np.concatenate([np.arange(a), np.arange(b, n)]))
+        again = [run.again() for run in runs]
+        for run in again:
+            run.learn(others, opened)
+        baselines = runs[0].baselines()
+        baselines.add(suited(others.y, runs[0].learner), others.c, None)
+        figures, trivial = scored(again, baselines, Held(opened, batch.cut(a, b)), None)
+        learned.append(figures)
+        blind.append(trivial)
+    return [over_folds(found) for found in zip(*learned, strict=True)], [over_folds(found) for found in zip(*blind, strict=True)]
+
+
+def over_folds(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the errors, or losses, of all folds, with their mean and standard deviation."""
+    errors = [one["error"] if one.get("error") is not None else next(iter(one["losses"].values())) for one in found]
+    return {"values": errors, "mean": float(np.mean(errors)), "sd": float(np.std(errors, ddof=1))}

@@ -30,7 +30,7 @@ from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
 from . import splits
-from .cautions import unlearned, warnings
+from .cautions import identifiers, unlearned, warnings
 from .passes import Pass, Watch, between_points, run_pass
 from .run import Run, Settings, assured, draw_alike, whole
 from .sharing import check_scales, own_front, shared_steps
@@ -203,7 +203,7 @@ class Plan:
         self.folds = given.pop("folds", None)
         self.validation = given.pop("validation", None)
         self.watch: Watch | None = given.pop("watch", None)
-        self.regret_watch: Callable[[int, float, float], None] | None = given.pop("regret_watch", None)
+        self.regret_watch: Callable[[int, float, float, float], None] | None = given.pop("regret_watch", None)
         self.regret_rows: Callable[[int, int], None] | None = given.pop("regret_rows", None)  # of a pass: done, and all
         self.stop: Callable[[], bool] = given.pop("stop", None) or (lambda: False)
         self.source = given
@@ -251,12 +251,13 @@ class Plan:
         else:
             results, found = self.once(kind, opened, runs)
         if not found.stopped:
-            self.extra(opened, runs, results, other)
+            self.extra(opened, runs, results, other, found)
         done = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
         notes = [left_behind(run) for run in runs if run.failed is not None]
         notes += found.notes + self.notes
         for run, result in done:
             result["skipped"] = opened.skipped.count
+            result["regret"] = None if self.regret is False else result["regret"]
             if run.selection is not None:
                 front, unused = (run.front, 0) if run.apart else (opened.front, opened.unused)
                 result["features"] = run.selection.result(run.learner, front, unused)
@@ -268,7 +269,8 @@ class Plan:
             scaled = opened.front is not None and any(isinstance(m, Scale) for m in opened.front.maps)
             best = report.winner or report.labels[0]
             found_out = warnings(report.learners, report.data["baselines"], found.baselines.order(), best, scaled)
-            report.data["warnings"] = found_out + self.cautions
+            naming = identifiers(opened.front.table if opened.front is not None else None, found.examples)
+            report.data["warnings"] = found_out + naming + self.cautions
         elif self.cautions:
             report.data["warnings"] = self.cautions
         return report
@@ -277,6 +279,7 @@ class Plan:
         """Take the stream once, in its own order."""
         limit = self.limit
         if self.validation is not None:
+            opened.labelled = True  # the last rows, too: a row without its target is a bad one in every pass
             limit, self.rows = splits.training_part(opened, self.validation, limit)
         alone = runs[0].kind.alone
         plain = [run for run in runs if run.front is None]
@@ -309,7 +312,7 @@ class Plan:
             if self.stop():
                 raise Stopped
             if self.regret_watch is not None:
-                self.regret_watch(passes, upper, lower)
+                self.regret_watch(passes, upper, lower, self.tolerance)
 
         def watch_rows(done: int, of: int) -> None:
             if self.stop():
@@ -334,27 +337,33 @@ class Plan:
             raise ValueError(f"{other.name} has no rows to answer: name another source for holdout=...")
         return other
 
-    def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]], other: Stream | None) -> None:
+    def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]], other: Stream | None, found: Pass) -> None:
         """Add what is found on rows that are not learned from."""
         going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
-        scored = [run for run, _ in going]
+        answering = [run for run, _ in going]
+
+        def put(name: str, learned: list[dict[str, Any]], blind: list[dict[str, Any]]) -> None:
+            for (_, result), figures in zip(going, learned, strict=True):
+                result[name] = figures
+            for row, figures in zip(found.trivial, blind, strict=False):  # without labels there are none
+                row[name] = figures
+
         if other is not None:
             try:
-                answered = splits.scored(scored, other, opened.front)
+                learned, blind = splits.scored(answering, found.baselines, other, opened.front)
             except (ValueError, TypeError) as e:
                 if other.name in str(e):
                     raise
                 raise ValueError(f"{other.name}: {e}") from e
-            for (_, result), figures in zip(going, answered, strict=True):
-                result["holdout"] = {**figures, "skipped": other.skipped.count}
-            self.cautions += unlearned(f"the hold-out {other.name}", answered[0], other.skipped)
+            put("holdout", [{**figures, "skipped": other.skipped.count} for figures in learned], blind)
+            self.cautions += unlearned(f"the hold-out {other.name}", learned[0], other.skipped)
         if self.validation is not None:
-            rest = splits.scored(scored, opened, opened.front, skip=going[0][1]["examples"], last=self.rows)
-            for (_, result), figures in zip(going, rest, strict=True):
-                result["validation"] = figures
-            self.cautions += unlearned("the rows kept for validation", rest[0])
+            span = {"skip": going[0][1]["examples"], "last": self.rows}
+            learned, blind = splits.scored(answering, found.baselines, opened, opened.front, **span)
+            put("validation", learned, blind)
+            self.cautions += unlearned("the rows kept for validation", learned[0])
         if self.folds is not None:
-            splits.fold(opened, going, self.folds, self.limit)
+            put("folds", *splits.fold(opened, answering, self.folds, self.limit))
 
 
 class Stopped(Exception):

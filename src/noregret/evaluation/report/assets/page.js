@@ -5,6 +5,7 @@
   const learners = report.learners;
   const DASHES = [[], [9, 4], [2, 3], [9, 3, 2, 3]];
   const RUNAWAY = 30; // a curve that ends so many times above the middle one does not set the scale
+  const SETTLED = 10; // examples after which the curves of a longer stream set the scale
   const drawn = new Set(); // functions that draw a chart again
 
   const byId = (id) => document.getElementById(id);
@@ -26,7 +27,12 @@
       if (a >= unit) return String(+(v / unit).toPrecision(3)) + letter;
     return String(+v.toPrecision(3));
   }
-  const full = (v) => (v == null ? "-" : v.toLocaleString("en", { maximumSignificantDigits: Math.abs(v) >= 1e4 ? 9 : 4 }));
+  function full(v) {
+    if (v == null) return "-";
+    const a = Math.abs(v);
+    if (a >= 1e9 || (a !== 0 && a < 1e-4)) return v.toExponential(3).replace(/\.?0*e\+?/, "e");
+    return v.toLocaleString("en", a >= 1e3 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 4 });
+  }
   const percent = (v) => (v == null ? "-" : `${+(100 * v).toPrecision(3)} %`);
 
   function logTicks(low, high) {
@@ -42,22 +48,23 @@
     return ticks;
   }
 
-  // The extent of what is shown, without curves that end far away from the others: they would press them flat.
-  function extent(u, min, max) {
+  // The extent of what is shown, without curves that end far away from the others, and without the first examples of learning
+  // curves: they would press the others flat.
+  function extent(u, min, max, learning) {
     const end = (values) => Math.abs(last(values) ?? 0);
     const shown = u.data.slice(1).filter((values, i) => u.series[i + 1].show);
     const middle = shown.map(end).sort((a, b) => a - b)[shown.length >> 1];
-    if (!middle || shown.every((values) => end(values) <= RUNAWAY * middle)) return [min, max];
-    const { min: from, max: to } = u.scales.x;
-    const kept = shown.filter((values) => end(values) <= RUNAWAY * middle);
-    const values = kept.flatMap((line) => line.filter((v, i) => v != null && u.data[0][i] >= from && u.data[0][i] <= to));
+    const kept = middle ? shown.filter((values) => end(values) <= RUNAWAY * middle) : shown;
+    const { min: from, max: to } = u.series[0]; // the scale itself is set after this
+    const begin = learning && to >= SETTLED ** 2 ? Math.max(from, SETTLED) : from;
+    const values = kept.flatMap((line) => line.filter((v, i) => v != null && u.data[0][i] >= begin && u.data[0][i] <= to));
     return values.length ? [Math.min(...values), Math.max(...values)] : [min, max];
   }
 
   function yRange(spec) {
     return (u, min, max) => {
       if (min == null || max == null) return spec.ylog ? [0.1, 1] : [0, 1];
-      const [least, high] = extent(u, min, max);
+      const [least, high] = extent(u, min, max, spec.learning);
       if (spec.ylog) return [least / 1.15, high * 1.15];
       const low = spec.tight ? least : Math.min(0, least);
       const pad = 0.04 * (high - low) || 1;
@@ -105,7 +112,7 @@
     ctx.restore();
   }
 
-  // spec() gives {x, y: titles; xlog, ylog, tight; form; series: [{label, x, values, color, dash, width, show, chosen, points}], bands, marks}
+  // spec() gives {x, y: titles; xlog, ylog, tight, learning; form; series: [{label, x, values, color, dash, width, show, chosen, points}], bands, marks}
   function chart(box, spec) {
     let plot = null;
     const hidden = new Map(); // what the reader switched off or on, by label
@@ -214,7 +221,7 @@
       report.baselines.forEach((b, i) => {
         if (b.curve[what]) series.push({ label: b.label, x: b.curve.examples, values: b.curve[what], color: color(learners.length + i), dash: DASHES[2 + (i % 2)], width: 1.25 });
       });
-      return { x: "examples", y: measure.title, xlog, ylog, form: measure.percent ? percent : null, series, marks };
+      return { x: "examples", y: measure.title, xlog, ylog, learning: true, form: measure.percent ? percent : null, series, marks };
     });
     choice(byId("curve-what"), report.measures.map((m) => [m.key, m.title]), what, (key) => ((what = key), draw()));
     choice(byId("curve-x"), [["log", "log x"], ["linear", "linear x"]], "log", (key) => ((xlog = key === "log"), draw()));
@@ -240,8 +247,8 @@
 
     const redraw = [
       chart(byId("regret-loss"), () => ({
-        x: "examples", y: `cumulative ${learners[who].regret.loss.replaceAll("_", " ")} loss`, bands: [band, { ...band, series: [2, 1] }],
-        series: [line("learner", curve().cumulative, 0), line("best fixed model", curve().comparator, 2, { dash: DASHES[1] })],
+        x: "examples", y: `cumulative ${learners[who].regret.loss} loss`, bands: [band, { ...band, series: [2, 1] }],
+        series: [line("learner", curve().cumulative, 0), line(learners[who].regret.best, curve().comparator, 2, { dash: DASHES[1] })],
       })),
       chart(byId("regret-bound"), () => {
         const c = curve();
