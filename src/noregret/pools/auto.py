@@ -144,7 +144,8 @@ class AutoRegressor(HedgeRegressor):
 
     "fast": NAG on rows as they are; NAG and coin betting on columns less their means over their deviations. "balanced" adds NAG on
     random bins of those columns, at two widths, least squares on similarities to 100 rows of the stream and a forest of 10 trees in
-    the units of the columns, for what is not linear. "best" adds a third width, 300 rows and 30 trees. Offsets and units of columns and target do not matter.
+    the units of the columns, for what is not linear. "best" adds a third width, 300 rows and 30 trees. Offsets and units of columns
+    and target do not matter.
 
     Parameters: `budget`: "fast", "balanced" or "best". A learner whose weight is below 0.001 and whose part in the combination is
     below 0.05 sleeps until the number of rows has doubled; learners of bins, neighbours and trees see the first 1000 columns.
