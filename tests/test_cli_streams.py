@@ -171,6 +171,36 @@ def test_files_that_cannot_be_written_are_refused_first(here):
     assert ".png or .svg" in refused("evaluate", LINEAR, "-m", "pa1", "--plot", "r.gif")
 
 
+@pytest.mark.parametrize(
+    ("command", "file", "why"),
+    [
+        ("predict a.csv --model-file m.nr --output m.nr", "m.nr", "is read"),
+        ("predict a.csv --model-file m.nr --output a.csv", "a.csv", "is read"),
+        ("predict *.csv --model-file m.nr --output ./a.csv", "./a.csv", "is read"),
+        ("predict a.csv --model-file m.nr --output link.csv", "link.csv", "is read"),
+        ("evaluate a.csv -m pa1 --html a.csv", "a.csv", "is read"),
+        ("evaluate a.csv -m pa1 --holdout b.csv --curves b.csv", "b.csv", "is read"),
+        ("compare a.csv -m pa1 --report-json a.csv", "a.csv", "is read"),
+        ("sweep a.csv -m pa1 -C 1,2 --csv a.csv", "a.csv", "is read"),
+        ("compare a.csv -m pa1 --csv same.out --html ./same.out", "same.out", "is written already"),
+        ("convert a.csv a.csv", "a.csv", "is read"),
+        ("train a.csv -m pa1 --save a.csv --overwrite", "a.csv", "is read"),
+    ],
+)
+def test_no_output_replaces_what_is_read_or_another_output(here, command, file, why):
+    for name in ("a.csv", "b.csv"):
+        (here / name).write_text("x,y\n" + "1,p\n2,q\n" * 5)
+    os.link("a.csv", "link.csv")
+    run("train", "a.csv", "-m", "pa1", "--save", "m.nr")
+    before = {path.name: path.read_bytes() for path in here.iterdir()}
+    assert f"cannot write {file}: that file {why}; name another" in refused(*command.split(), code=1)
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_outputs_may_go_to_one_device(here):
+    run("evaluate", LINEAR, "-m", "pa1", "--csv", os.devnull, "--curves", os.devnull)
+
+
 def test_compare():
     found = json.loads(
         run("compare", LINEAR, "-m", "perceptron,pa1:C=0.1,average=true", "-m", "pa", "--json", "--sort", "mistakes").stdout
@@ -487,7 +517,7 @@ def started(path, *args):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 def test_stopped_and_resumed_is_never_stopped(number, tmp_path):
     path = tmp_path / "m.nr"
     p = started(path)
@@ -507,6 +537,17 @@ def test_stopped_and_resumed_is_never_stopped(number, tmp_path):
     run("train", ENDLESS, "-m", "pa1", "-C", "0.5", "--save", str(tmp_path / "whole.nr"), "--limit", total, "--quiet")
     same_state(path, tmp_path / "whole.nr")
     assert sorted(os.listdir(tmp_path)) == ["m.nr", "whole.nr"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+def test_nohup_is_respected(monkeypatch):
+    was = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with train.stopping() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert stop.signal is None
+    finally:
+        signal.signal(signal.SIGHUP, was)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
@@ -734,6 +775,11 @@ def test_plugins(own, monkeypatch):
     run("train", LINEAR, "-m", "plugged", "--save", "m.nr", "--quiet")
     assert "plugged (Plugged), classification" in run("inspect", "m.nr").stdout
     monkeypatch.delenv("NOREGRET_PLUGINS")
+    for command in (("inspect", "m.nr"), ("predict", LINEAR, "--model-file", "m.nr")):
+        said = process(*command).communicate()[1]  # a process that has not run the plugin
+        assert "holds a 'plugged', a learner not known here" in said
+        assert "name its file (--plugin)" in said
+        assert process(*command, "--plugin", "plugged.py", stdin=subprocess.DEVNULL).communicate()[0]
     assert "no plugin nothing.py" in refused("algorithms", "--plugin", "nothing.py", code=1)
     (own / "broken.py").write_text("1 / 0\n")
     assert "broken.py fails: ZeroDivisionError" in refused("algorithms", "--plugin", "broken.py", code=1)
@@ -814,3 +860,35 @@ def test_asking_and_rejecting(here):
     assert found["error"] < learner.n_mistakes_ / 400
     run("train", noisy, "-m", "pa1", "--save", "p.nr", "--quiet")
     assert "knows how sure it is" in refused("predict", noisy, "--model-file", "p.nr", "--reject", "0.9", code=1)
+
+
+# ---- compact predictors ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("learner", ["ftrl", "ftrl_regressor"])
+@pytest.mark.parametrize("bits", [(), ("--hash-bits", "6")])
+def test_a_compact_predictor_answers_and_is_shown(here, learner, bits):
+    rows = "".join(f"{(-1) ** i} {1 + i % 3}:{(-1) ** i * (1 + i % 2)} 7:1\n" for i in range(60))
+    (here / "rows.svm").write_text(rows)
+    run("train", "rows.svm", "-m", learner, "--save", "whole.nr", *bits)
+    nr.load("whole.nr").compact().save("small.nr")
+    answers = [
+        json.loads(run("predict", "rows.svm", "--model-file", file, "--scores", "--json").stdout)
+        for file in ("whole.nr", "small.nr")
+    ]
+    if learner == "ftrl":
+        run("train", "rows.svm", "-m", learner, "--save", "sure.nr", "--probabilities", *bits)
+        nr.load("sure.nr").compact().save("small_sure.nr")
+        sure = [run("predict", "rows.svm", "--model-file", file, "--proba").stdout for file in ("sure.nr", "small_sure.nr")]
+        assert np.allclose(*([[float(p) for p in line.split()] for line in said.splitlines()] for said in sure), atol=1e-9)
+    both = zip(*(found["predictions"] for found in answers), strict=True)
+    assert all(a["score"] == pytest.approx(b["score"], abs=1e-12) for a, b in both)
+    shown = process("inspect", "small.nr").communicate()[0]  # a process of its own, which has imported no task yet
+    assert f"{learner} (Compact)" in shown
+    assert "60 rows" in shown
+    whole, small = (json.loads(run("inspect", file, "--json").stdout) for file in ("whole.nr", "small.nr"))
+    assert {k: small[k] for k in ("examples", "mistakes", "classes", "nonzeros")} == {
+        k: whole[k] for k in ("examples", "mistakes", "classes", "nonzeros")
+    }
+    same = [[abs(row["weight"]) for row in found["weights"][0]["top"]] for found in (whole, small)]
+    assert same[0] == pytest.approx(same[1])
+    for way in ("--resume", "--continue"):
+        assert "a Compact only predicts" in refused("train", "rows.svm", "--save", "small.nr", way, code=1)

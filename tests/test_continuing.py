@@ -483,3 +483,43 @@ def test_a_file_is_not_learned_again_under_another_name(tmp_path, monkeypatch):
     for again in ("copy.svm", "link.svm", tmp_path / "mon.svm"):
         assert nr.train(again, save="m.nr", continue_=True).added == 0
     assert nr.train("tue.svm", save="m.nr", continue_=True).added == 2
+
+
+@pytest.mark.parametrize("limit", [50, 100])
+def test_following_ends_at_a_limit(tmp_path, limit):
+    """Whether the limit cuts a batch, or all there is has been read: nothing is waited for."""
+    source = tmp_path / "rows.svm"
+    source.write_text("".join(f"{(-1) ** i} {i % 7 + 1}:1\n" for i in range(100)))
+    asked = iter([False] * 10)  # more often only if it waits
+    done = train(str(source), "pa1", save=tmp_path / "m.nr", follow=True, limit=limit, stop=lambda: next(asked))
+    assert (done.examples, done.finished) == (limit, True)
+    with open(source, "a") as file:
+        file.write("1 1:1\n")
+    if limit == 50:
+        with pytest.raises(ValueError, match="has learned only the first 50 rows"):
+            train(str(source), save=tmp_path / "m.nr", resume=True)
+    else:
+        assert train(str(source), save=tmp_path / "m.nr", resume=True).examples == 101
+
+
+# ---- columns that came later -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_that_came_later_are_left_out(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    rows = [(i * 7 % 11, i % 2) for i in range(40)]
+    Path("mon.csv").write_text("a,y\n" + "".join(f"{a},{y}\n" for a, y in rows))
+    Path("tue.csv").write_text("a,zz,y\n" + "".join(f"{a},{'?' * (a % 2)}{a},{y}\n" for a, y in rows))
+    for day in ("mon", "tue") if kind == "parquet" else ():
+        run("convert", f"{day}.csv", f"{day}.parquet")
+    monday, tuesday = f"mon.{kind}", f"tue.{kind}"
+    run("train", monday, "--target", "y", "-m", "pa1", "--save", "m.nr")
+    told = "new: zz. Give the same columns, or leave out those that vary (ignore, --ignore)."
+    assert told in run("predict", tuesday, "--model-file", "m.nr", code=1).output
+    wanted = run("predict", monday, "--model-file", "m.nr", "--scores").stdout
+    assert run("predict", tuesday, "--model-file", "m.nr", "--scores", "--ignore", "zz").stdout == wanted
+    assert run("predict", tuesday, "--model-file", "m.nr", "--scores", "--ignore", "zz", "--id", "zz").exit_code == 0
+    refused = run("predict", tuesday, "--model-file", "m.nr", "--ignore", "zz,a", code=2)
+    assert "the model was trained without --ignore: leave out --ignore" in refused.output
+    Path("gone.csv").write_text("y\n1\n")
+    assert run("predict", "gone.csv", "--model-file", "m.nr", code=1).output.endswith("missing: a. Give the same columns.\n")
+    assert "learned 80 rows" in run("train", tuesday, "--save", "m.nr", "--continue", "--ignore", "zz").output

@@ -391,3 +391,11 @@ def test_a_pool_answers_files_and_a_holdout(tmp_path):
     said = np.concatenate([a.y for a in answer(str(path), nr.load(tmp_path / "m.nr"))])
     assert np.mean(said == [1 if i % 3 else -1 for i in range(90)]) > 0.9
     assert nr.evaluate(str(path), "auto", holdout=str(path), regret=False).learners[0]["holdout"]["examples"] == 90
+
+
+@pytest.mark.parametrize("n", [1, 200])
+def test_rounding_is_no_regret(n):
+    """The learners of a pool that are all alike: what was paid is a sum of weights, and may differ in the last bit."""
+    m = nr.Auto().partial_fit(np.arange(1.0, n + 1.0)[:, None], ["pos"] * n)
+    assert m.paid_ != m.losses_.min()
+    assert m.regret_ == m.report()["regret"] == 0.0

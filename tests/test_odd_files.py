@@ -1,6 +1,7 @@
 """Files that other programs write in their own way: commas at the ends of ARFF rows, comments before a header, decimal commas,
 arrays by other names, JSON as one array."""
 
+import gzip
 import itertools
 import json
 
@@ -9,6 +10,7 @@ import pytest
 
 import noregret as nr
 from noregret.inputs.batch import BadRow
+from noregret.streams import source
 from noregret.streams.arff import ArffReader
 from noregret.streams.arrays import ArraysReader
 from noregret.streams.delimited import CsvReader
@@ -164,3 +166,41 @@ def test_a_name_that_is_also_a_value_is_still_a_header(tmp_path):
     path.write_text("p,x\np,a\nq,b\n")  # without numbers there is no telling
     (batch,) = nr.stream(path, format="csv").reader.batches()
     assert batch.data.to_pydict() == {"c0": ["p", "p", "q"], "c1": ["x", "a", "b"]}
+
+
+# ---- lines without end -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "arff", "svmlight", "vw"])
+def test_a_line_has_a_greatest_length(tmp_path, monkeypatch, kind, packed):
+    """Whatever the file: without a bound, one that has no line ends would have to fit in memory."""
+    monkeypatch.setattr(source, "LONGEST_LINE", 1 << 20)
+    path = tmp_path / "zeros"
+    path.write_bytes(gzip.compress(bytes(1 << 23)) if packed else bytes(1 << 23))
+    with pytest.raises(ValueError, match=r"zeros(:1)?: expected lines of at most 1 MiB, found a longer one: is this a text file"):
+        list(nr.stream(str(path), format=kind).reader.batches())
+
+
+def test_a_first_cell_may_be_long(tmp_path):
+    """The module csv, which reads the first rows, refuses cells beyond its own limit."""
+    path = tmp_path / "long.csv"
+    path.write_bytes(b"1" * ((1 << 24) + 1))
+    with pytest.raises(ValueError, match="long.csv:1:1: expected a finite number in column 'c0', found inf"):
+        nr.evaluate(str(path), "pa1", target="c0")
+
+
+TWO = b"a,b\n1,2\n3,4\n"
+
+
+def test_text_that_is_named_like_a_compressed_file(tmp_path):
+    for name, data in (("a.csv.gz", TWO), ("b.csv", gzip.compress(TWO)), ("c.csv.bz2", gzip.compress(TWO))):
+        (tmp_path / name).write_bytes(data)
+        assert read(nr.stream(str(tmp_path / name)).reader) == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
+
+
+def test_runs_of_blanks_are_explained(tmp_path):
+    path = tmp_path / "aligned.txt"
+    path.write_text("a b y\n1 2 0\n10  3  1\n")
+    with pytest.raises(
+        ValueError, match=r"expected 3 columns with one blank between them \(tr -s ' ' makes one of several\), found 5"
+    ):
+        nr.evaluate(str(path), "pa1", target="y", format="csv", delimiter=" ")

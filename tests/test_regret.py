@@ -395,3 +395,19 @@ def test_bounds_by_hand():
     assert r["bound_measures"] == "mistakes"
     p = nr.PA1.parameters.resolve(nr.PA1(C=0.5).get_params(), 4)
     assert r["bound"] == nr.PA1.bound.value(h.comparisons[-1], p)
+
+
+# ---- squares that are too large ----------------------------------------------------------------------------------------
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("column", "target"), [(1.7e308, 1.0), (1e154, 1.0), (1.0, 1e154)])
+def test_rows_too_large_for_squares_cost_the_regret_and_not_the_report(column, target):
+    """One cell, such as a marker of what is missing, makes squares infinite: there is no best fixed model to find."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = X @ [1.0, 2.0]
+    X[30, 0], y[40] = column, target
+    reports = [nr.evaluate((X, y), "nag_regressor"), nr.evaluate((X, y), "pa1_regressor", regret=True)]
+    reports += [] if column == 1.0 else [nr.evaluate((X, np.sign(y).astype(int)), "pa1")]
+    for report in reports:
+        assert report.learners[0]["regret"] is None
+        told = "Regret was left out: there are features or targets whose squares are too large for a number."
+        assert told in report.notes

@@ -287,6 +287,8 @@ def test_a_bound_that_says_nothing_is_called_vacuous():
     assert "1,200 mistakes (vacuous)" in Report("compare", DATA, [found, a_classifier("b")]).text(width=200)
     assert "vacuous, as there are no more rounds than that" in Report("evaluate", DATA, [found]).to_html()
     assert "weights that stay 0 do as well" in summary.bound_words(a_regret(vacuous=True))
+    pool = a_regret(vacuous=True, bound=0.0, against="the best learner of the pool, PA1(),")
+    assert "no larger regret is possible here" in summary.bound_words(pool)
     assert "vacuous" not in Report("evaluate", DATA, [a_classifier(regret=a_regret(vacuous=False))]).to_html()
 
 

@@ -133,6 +133,16 @@ def test_a_learner_that_cannot_take_the_stream_is_left_behind():
         evaluate(URL, "winnow", regret=False)
 
 
+@pytest.mark.parametrize("how", [{}, {"permutations": 2}])
+def test_no_regret_is_told_of_pools_either(how):
+    source = "synthetic:linear?n=200&d=3"
+    asked, unasked = (compare(source, ["auto", "pa1"], regret=regret, **({} if regret else how)) for regret in (True, False))
+    assert all(found["regret"] is not None for found in asked.learners)
+    assert all(found["regret"] is None for found in unasked.learners)
+    assert "Regret" not in unasked.text()
+    assert all("pool" in next(m for m in found.learners if m["model"] == "auto") for found in (asked, unasked))
+
+
 def test_learners_of_different_tasks_cannot_be_compared():
     with pytest.raises(ValueError, match="classification and regression"):
         compare(URL, ["pa1", "pa1_regressor"])

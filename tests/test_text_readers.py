@@ -322,8 +322,7 @@ def test_gzip_in_parts_and_cut_short(tmp_path):
         cut = written(tmp_path, whole[: int(kept * len(whole))], f"cut{suffix}")
         with pytest.raises(ValueError, match=rf"cut\{suffix}: the compressed file is damaged or cut short"):
             list(SvmlightReader(cut).batches())
-    with pytest.raises(ValueError, match="damaged or cut short"):
-        list(SvmlightReader(written(tmp_path, "1 1:1\n", "no.gz")).batches())
+    assert len(rows_of(SvmlightReader(written(tmp_path, "1 1:1\n", "no.gz")).batches())) == 1
 
 
 def test_several_files_and_globs(tmp_path):

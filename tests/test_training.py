@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 import noregret as nr
 from noregret.streams import delimited
 from noregret.streams import svmlight as svmlight_reader
+from noregret.streams.writers import convert
 from noregret.training.answering import answer
 from noregret.training.job import train
 
@@ -157,3 +158,85 @@ def test_the_rest_after_a_limit_is_not_taken_for_learned(way, tmp_path):
         nr.train(rows, save=model, **{way: True})
     nr.train(rows, nr.PA1(), save=model, limit=1000)
     assert nr.train(rows, save=model, **{way: True}).examples == 1000
+
+
+# ---- a limit that cuts a batch -----------------------------------------------------------------------------------------
+def rows_in(tmp_path, kind, n=1000):
+    """Write rows in a format; return the file and its options."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(n, 2)).round(3), rng.integers(0, 2, n)
+    path, how = tmp_path / f"rows.{kind}", {} if kind in ("svm", "npz") else {"target": "y"}
+    if kind == "svm":
+        path.write_text("".join(f"{c} 1:{a} 2:{b}\n" for (a, b), c in zip(X, y, strict=True)))
+    elif kind == "npz":
+        np.savez(path, X=X, y=y)
+    else:
+        text = tmp_path / "rows.csv"
+        text.write_text("a,b,y\n" + "".join(f"{a},{b},{c}\n" for (a, b), c in zip(X, y, strict=True)))
+        if kind == "parquet":
+            convert(str(text), str(path))
+    return str(path), how
+
+
+@pytest.mark.parametrize("way", ["resume", "continue_"])
+@pytest.mark.parametrize("saved", ["stop", "checkpoint"])
+@pytest.mark.parametrize("kind", ["svm", "csv", "parquet", "npz"])
+def test_rows_after_a_limit_are_not_skipped_when_training_was_stopped(tmp_path, kind, saved, way):
+    """The position that is saved is that of the whole batch, of which the limit left some rows out."""
+    (source, how), model = rows_in(tmp_path, kind), tmp_path / "m.nr"
+    if saved == "stop":
+        nr.train(source, "pa1", save=model, limit=100, stop=lambda: True, **how)
+    else:  # it crashes after a checkpoint
+
+        def crash(seen, *_):
+            if model.exists():
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            nr.train(source, "pa1", save=model, limit=100, epochs=2, checkpoint_every=1, watch=crash, **how)
+    with pytest.raises(ValueError, match=r"has learned only the first 100 rows of .*rows\.\w+, as limit said.* give limit=100"):
+        nr.train(source, save=model, **{way: True}, **how)
+    again = nr.train(source, save=model, limit=100, **{way: True}, **how)
+    assert (again.finished, again.examples, again.added) == (True, 100, 0)
+
+
+@pytest.mark.parametrize("way", ["resume", "continue_"])
+@pytest.mark.parametrize("kind", ["svm", "csv", "npz"])
+def test_epochs_within_a_limit_resume(tmp_path, kind, way):
+    (source, how), model = rows_in(tmp_path, kind), tmp_path / "m.nr"
+    whole = nr.train(source, "pa1", limit=100, epochs=5, **how).model
+    calls = iter(range(100))
+    stopped = nr.train(source, "pa1", save=model, limit=100, epochs=5, stop=lambda: next(calls) == 2, **how)
+    assert (stopped.finished, stopped.examples) == (False, 300)
+    done = nr.train(source, save=model, limit=100, epochs=5, **{way: True}, **how)
+    assert (done.finished, done.examples, done.added) == (True, 500, 200)
+    assert done.model.digest() == whole.digest()
+    before = model.read_bytes()
+    assert nr.train(source, save=model, limit=100, epochs=5, **{way: True}, **how).added == 0
+    assert model.read_bytes() == before
+
+
+def test_a_limit_is_kept_when_the_file_grows(tmp_path):
+    (source, how), model = rows_in(tmp_path, "csv"), tmp_path / "m.nr"
+    nr.train(source, "pa1", save=model, limit=100, **how)
+    with open(source, "a") as file:
+        file.write("1,2,1\n")
+    for way in ("resume", "continue_"):
+        assert nr.train(source, save=model, limit=100, **{way: True}, **how).added == 0
+
+
+def test_a_limit_in_the_first_of_two_files(tmp_path):
+    first, second = (svmlight(tmp_path / f"{name}.svm", 300, seed) for seed, name in enumerate("ab"))
+    nr.train([first, second], "pa1", save=tmp_path / "m.nr", limit=100)
+    with pytest.raises(ValueError, match=r"only the first 100 rows of .*a\.svm"):
+        nr.train(first, save=tmp_path / "m.nr", continue_=True)
+    assert nr.train(second, save=tmp_path / "m.nr", continue_=True).added == 300
+
+
+@pytest.mark.parametrize("limit", [100, 4096])
+def test_what_a_limit_leaves_out_is_not_learned_by_the_steps_before_the_learner(tmp_path, limit):
+    source, how = rows_in(tmp_path, "csv", 5000)
+    head = tmp_path / "head.csv"
+    head.write_text("".join(Path(source).read_text().splitlines(keepends=True)[: limit + 1]))
+    limited = nr.train(source, "pa1", limit=limit, scale=True, **how).model
+    assert limited.digest() == nr.train(str(head), "pa1", scale=True, **how).model.digest()

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from scipy.sparse import csr_matrix, random_array
 
+import noregret as nr
 from noregret.cli import main
 from noregret.inputs.labels import Coded
 from noregret.streams import writers
@@ -214,3 +215,21 @@ def test_the_command(rows, tmp_path):
     result = CliRunner().invoke(main, ["convert", str(source), str(tmp_path / "a.txt")])
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: cannot tell from the name")
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
+def test_declared_columns_are_written_as_they_are(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    rows = [("01234", "9007199254740993", "007", "1", "a"), ("00012", "12345678901234567890", "08", "2.5", "b")]
+    (tmp_path / "z.csv").write_text("zip,acct,key,x,y\n" + "".join(",".join(row) + "\n" for row in rows * 20))
+    args = ["convert", "z.csv", f"out.{kind}", "--categorical", "zip", "--text", "acct", "--id", "key"]
+    assert CliRunner().invoke(main, args).exit_code == 0
+    roles = {"categorical": "zip", "text": "acct", "id": "key"}
+    opened = stream(f"out.{kind}", **roles)
+    opened.reader.heed(opened.front.table, False)
+    found = [row for batch in opened.reader.batches() for row in batch.data.to_pylist()]
+    assert [(row["zip"], row["acct"], row["key"], row["x"]) for row in found[:2]] == [(*row[:3], float(row[3])) for row in rows]
+    model = nr.train("z.csv", "pa1", target="y", **roles).model
+    model.save("m.nr")
+    whole, again = (CliRunner().invoke(main, ["predict", name, "--model-file", "m.nr"]).stdout for name in ("z.csv", f"out.{kind}"))
+    assert whole == again != ""

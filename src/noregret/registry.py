@@ -37,7 +37,9 @@ def class_of(name: str) -> type[Base]:
     """Return the learner that a file names."""
     found = known(name)
     if found is None:
-        raise ModelFileError(f"holds a {name!r}, a learner not known here: import the module that defines it first")
+        raise ModelFileError(
+            f"holds a {name!r}, a learner not known here: import the module that defines it first, or name its file (--plugin)"
+        )
     return found
 
 

@@ -63,7 +63,7 @@ def command(source: tuple[str, ...], models: tuple[str, ...], quiet: bool, **opt
     from ..evaluation.runs.study import compare
     from ..spec import parse_list
 
-    check_files(options)
+    check_files(options, source)
     chosen = [learners.from_spec(spec) for spec in parse_list(models)] or None
     extra = {k: options[k] for k in ("permutations", "seed") if options[k] is not None}
     with watching(quiet, f"{len(chosen) if chosen else 'the'} learners") as watch:

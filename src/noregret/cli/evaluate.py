@@ -33,7 +33,7 @@ def command(source: tuple[str, ...], model: str | None, quiet: bool, **options: 
     """  # noqa: D301  click reads the mark
     from ..evaluation.runs.study import evaluate
 
-    check_files(options)
+    check_files(options, source)
     chosen = None if model is None else learners.from_spec(model, learners.settings(options))
     with watching(quiet, "a learner" if chosen is None else chosen.name) as watch:
         report = evaluate(source_of(source), chosen, **following(watch), **watched(options))

@@ -8,6 +8,7 @@ import re
 import shutil
 import textwrap
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -53,21 +54,18 @@ def command(file: str, top: int, everything: bool, as_json: bool) -> None:
 # ---- what is known ---------------------------------------------------------------------------------------------------
 def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     """Return everything about a model."""
-    from ..algorithm.params import same_value
     from ..evaluation.runs.run import sizes
+    from ..tasks.compact import Compact
     from ..training.by_task import by_task
 
     learner, front = getattr(model, "learner", model), getattr(model, "front", None)
-    changed = {k: v for k, v in learner.get_params().items() if not same_value(v, learner.defaults[k])}
     found: dict[str, Any] = {
         "file": path,
         "bytes": os.path.getsize(path),
         "model": learner.name,
         "class": type(learner).__name__,
         "task": learner.task,
-        "cite": cited(learner.cite),
-        "params": learner.get_params(),
-        "changed": changed,
+        **({} if isinstance(model, Compact) else settings(learner)),
         "steps": steps(front),
         "stream": model.extras.get("stream"),
         "levels": model.levels,
@@ -81,6 +79,10 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
         "mistakes": learner.n_mistakes_ if classes else None,
         "updates": learner.n_updates_,
         "classes": learner.classes_.tolist() if classes else None,
+    }
+    if isinstance(model, Compact):
+        return found | kept(model, top)
+    found |= {
         "features": learner.n_features_in_ if m.features.kind != "hashed" else m.features.size - m.features.bias,
         "hashed": m.features.kind == "hashed",
         "collisions": collisions(model, front, m),
@@ -102,6 +104,15 @@ def forest(report: dict[str, Any], front: Any, m: Any) -> dict[str, Any]:
 
     names = naming(front, m)
     return {**report, "top": [{"feature": names(row["column"]), "importance": row["importance"]} for row in report["top"]]}
+
+
+def settings(learner: Any) -> dict[str, Any]:
+    """Return the parameters of a learner, and where it comes from."""
+    from ..algorithm.params import same_value
+
+    params = learner.get_params()
+    changed = {k: v for k, v in params.items() if not same_value(v, learner.defaults[k])}
+    return {"cite": cited(learner.cite), "params": params, "changed": changed}
 
 
 def cited(key: str) -> str | None:
@@ -157,14 +168,29 @@ def weights(learner: Any, front: Any, m: Any, top: int) -> dict[str, Any]:
         coef = np.atleast_2d(learner.coef_)
     except AttributeError:
         return {"nonzeros": None, "weights": None}
-    intercept = np.ravel(getattr(learner, "intercept_", 0.0))
     surety = getattr(learner, "confidence_of_weights", None)
     sure = None if surety is None else np.atleast_2d(surety())
     from ..evaluation.measures.features_in_use import naming
 
-    names = naming(front, m)
+    return largest(learner, coef, naming(front, m), top, sure, learner.tasks_ if learner.by_domain else None)
+
+
+def kept(model: Any, top: int) -> dict[str, Any]:
+    """Return what a compact predictor has kept of its learner."""
+    features = [str(name) for name in model.features_]
+    size = {"features": len(features), "memory": sum(a.nbytes for a in (model.at, model.W, model.b)), "vectors": None}
+    hashed = {"hashed": model.features.kind == "hashed", "collisions": None}
+    return {**size, **hashed, **largest(model, model.coef_, features.__getitem__, top)}
+
+
+def largest(
+    learner: Any, coef: Any, names: Callable[[int], str], top: int, sure: Any = None, tasks: list[Any] | None = None
+) -> dict[str, Any]:
+    """Return how many weights are not 0, and the largest of each class or task."""
+    import numpy as np
+
     found = []
-    tasks = learner.tasks_ if learner.by_domain else None
+    intercept = np.ravel(getattr(learner, "intercept_", 0.0))
     for k, label in enumerate(tasks or (learner.classes_.tolist() if len(coef) > 1 else [None])):
         best = [int(j) for j in np.argsort(-np.abs(coef[k]), kind="stable")[:top] if coef[k, j] != 0.0]
         rows = [{"feature": names(j), "weight": float(coef[k, j])} for j in best]
@@ -185,12 +211,11 @@ def levelled(levels: list[str]) -> str | None:
 
 def text(found: dict[str, Any], everything: bool) -> str:
     """Return the facts as text."""
-    params = found["params"] if everything else found["changed"]
-    told = ", ".join(f"{k}={v!r}" for k, v in params.items()) or "all as by default"
+    params = found.get("params" if everything else "changed")
     lines = [
         ("model", f"{found['model']} ({found['class']}), {found['task'].replace('_', ' ')}"),
-        ("from", found["cite"]),
-        ("parameters", told),
+        ("from", found.get("cite")),
+        ("parameters", None if params is None else ", ".join(f"{k}={v!r}" for k, v in params.items()) or "all as by default"),
         *(("steps" if i == 0 else "", step) for i, step in enumerate(found["steps"])),
         ("file", f"{found['file']}, {size(found['bytes'])}"),
         ("learned by", levelled(found["levels"])),
@@ -249,7 +274,8 @@ def where(stream: dict[str, Any] | None) -> str | None:
     earlier = [was["path"] for was in stream.get("before", [])]
     after = f", after {earlier[-1]}" + (f" and {plural(len(earlier) - 1, 'other file')}" if earlier[1:] else "") if earlier else ""
     if stream["position"] is None:
-        return f"{stream['source']}, to the end ({'once' if stream['epoch'] == 1 else plural(stream['epoch'], 'time')}){after}"
+        end = f"the first {plural(stream['limited'], 'row')}" if "limited" in stream else "to the end"
+        return f"{stream['source']}, {end} ({'once' if stream['epoch'] == 1 else plural(stream['epoch'], 'time')}){after}"
     epoch = f" of pass {stream['epoch'] + 1}" if stream["epoch"] else ""
     at = {k: v for k, v in stream["position"].items() if k in ("offset", "line", "row")}
     place = f" ({', '.join(f'{k} {amount(v)}' for k, v in at.items())})" if at else ""

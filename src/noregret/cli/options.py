@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import glob
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..files.drafts import check_folder
+from ..files.drafts import check_apart, check_folder
 from ..streams.formats import files
 from .wording import note_names, spoken
 
@@ -172,6 +173,11 @@ def source_of(given: tuple[str, ...]) -> Any:
     return given[0] if len(given) == 1 else list(given)
 
 
+def read_files(*names: str | None) -> list[str]:
+    """Return the files that a command reads, globs expanded; standard input is none."""
+    return [path for name in names if name not in (None, "-") for path in glob.glob(name) or [name]]
+
+
 def is_model(name: str) -> bool:
     """Return whether a file is one that `train` saved; of a pipe nothing is read."""
     try:
@@ -233,7 +239,12 @@ watching_options, WATCHING = group(
         metavar="FACTOR",
         help="Also measure with old rows fading.",
     ),
-    one("--delay", metavar="N", type=click.FloatRange(0), help="Labels come N rows later, or N units of --time."),
+    one(
+        "--delay",
+        metavar="N",
+        type=click.FloatRange(0),
+        help="Labels come N rows later, or N units of --time: seconds where it has dates.",
+    ),
     one("--drift", type=click.Choice(DETECTORS), help="Detector that watches the loss."),
     one(
         "--on-drift",
@@ -334,10 +345,13 @@ report_options, REPORT = group(
 FILES = ("html", "figures", "curves", "plot", "report_json")
 
 
-def check_files(options: Mapping[str, Any]) -> None:
-    """Refuse files that could not be written, before the work begins."""
-    for path in (options[name] for name in FILES if options.get(name)):
+def check_files(options: Mapping[str, Any], source: tuple[str, ...]) -> None:
+    """Refuse files that could not be written, or would replace each other or what is read, before the work begins."""
+    paths = [options[name] for name in FILES if options.get(name)]
+    for i, path in enumerate(paths):
         check_folder(path)
+        check_apart(path, read_files(*source, options["holdout"]))
+        check_apart(path, paths[:i], "is written already")
     if options.get("plot") and not options["plot"].lower().endswith((".png", ".svg")):
         raise click.UsageError(f"--plot writes a file that ends in .png or .svg, got {options['plot']!r}")
 

@@ -9,9 +9,10 @@ from typing import Any, TextIO
 
 import click
 
+from ..files.drafts import check_apart, drafted
 from ..text import amount, plural
 from .answers import FORMS, Beside, ByClass, LabelSet
-from .options import Command, Option, as_usage, reading, source_argument, source_of, source_options
+from .options import Command, Option, as_usage, read_files, reading, source_argument, source_of, source_options
 from .plugins import plugin_option
 from .progress import watching
 
@@ -74,6 +75,7 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     from ..training.answering import answer
     from ..training.opening import options_for
 
+    check_apart(output, read_files(*source, model_file))
     model = load(model_file)
     if options["proba"] and not hasattr(model, "predict_proba"):
         raise click.UsageError(f"{model_file} has learned no probabilities: train it with --probabilities")
@@ -188,7 +190,5 @@ def target(path: str) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    from ..files.drafts import drafted
-
     with drafted(path) as draft, open(draft, "w", encoding="utf-8", newline="") as out:
         yield out

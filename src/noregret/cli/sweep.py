@@ -70,7 +70,7 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
     """  # noqa: D301  click reads the mark
     from ..evaluation.runs.study import sweep
 
-    check_files(options)
+    check_files(options, source)
     base = learners.from_spec(model)
     grid = learners.settings(options)
     if options["lambda_grid"] is not None:

@@ -8,7 +8,7 @@ import re
 import shlex
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -21,6 +21,7 @@ from .options import ARGS, Option, ParamType, as_usage, reading, source_argument
 from .plugins import plugin_option
 from .progress import in_main_thread, watching
 
+HANGUP = getattr(signal, "SIGHUP", None)  # the terminal is gone; not every system has it
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -73,9 +74,9 @@ class Interval(ParamType):
 def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, save: str, quiet: bool, **options: Any) -> None:
     """Learn from SOURCE into a model file.
 
-    Ctrl-C or SIGTERM finishes the current rows, saves, and says how to continue; a second Ctrl-C exits at once. With --resume
-    training continues bit for bit as if it had never stopped. With --continue a new file is learned bit for bit as if it had
-    followed the earlier ones in one file; the command may be repeated, as it learns no file twice.
+    Ctrl-C, SIGTERM or SIGHUP finishes the current rows, saves, and says how to continue; a second Ctrl-C exits at once. With
+    --resume training continues bit for bit as if it had never stopped. With --continue a new file is learned bit for bit as if it
+    had followed the earlier ones in one file; the command may be repeated, as it learns no file twice.
 
     \b
     noregret train mail.svm --model pa1 -C 0.1 --save spam.nr
@@ -191,16 +192,19 @@ class Stop:
 
 @contextmanager
 def stopping() -> Iterator[Stop]:
-    """Let Ctrl-C and SIGTERM ask for a stop inside this block; a second one exits at once."""
+    """Let Ctrl-C, SIGTERM and the end of the terminal ask for a stop inside this block; a second one exits at once."""
     found = Stop()
 
     def ask(number: int, frame: Any) -> None:
         if found.signal is not None:
             os._exit(128 + number)
         found.signal = number
-        os.write(2, b"\nFinishing the current rows, then saving. Press Ctrl-C again to exit at once.\n")
+        with suppress(OSError):  # the terminal may be gone
+            os.write(2, b"\nFinishing the current rows, then saving. Press Ctrl-C again to exit at once.\n")
 
-    was = {s: signal.signal(s, ask) for s in (signal.SIGINT, signal.SIGTERM)} if in_main_thread() else {}
+    heard = [signal.SIGINT, signal.SIGTERM]
+    heard += [] if HANGUP is None or signal.getsignal(HANGUP) == signal.SIG_IGN else [HANGUP]  # which nohup ignores
+    was = {s: signal.signal(s, ask) for s in heard} if in_main_thread() else {}
     try:
         yield found
     finally:

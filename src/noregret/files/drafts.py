@@ -63,6 +63,17 @@ def check_folder(path: str | os.PathLike[str]) -> None:
         raise PermissionError(f"cannot write {os.fspath(path)}: the directory {given} does not let you")
 
 
+def check_apart(path: str | os.PathLike[str], others: Iterable[str | os.PathLike[str]], what: str = "is read") -> None:
+    """Refuse a file that is one of others, under any name; a device or pipe may be named twice."""
+    for other in others:
+        if os.path.exists(path) and os.path.exists(other):
+            same = os.path.isfile(path) and os.path.samefile(path, other)
+        else:
+            same = os.path.realpath(path) == os.path.realpath(other)
+        if same:
+            raise ValueError(f"cannot write {os.fspath(path)}: that file {what}; name another")
+
+
 def sync(path: str) -> None:
     """Wait until a file, or a folder, is on the disk."""
     number = os.open(path, os.O_RDONLY)

@@ -12,6 +12,7 @@ from ..engine.words import strict
 
 Array = np.ndarray
 PAID, ROUNDS, DELTA, RANGE = range(4)  # totals: what was paid, rounds, AdaHedge's mixability gap, largest sample weight
+ROUNDING = 1e-12  # relative difference of two sums of losses that is no difference
 SHARE_ETA = 0.05  # rate of fixed share: sqrt(8 ln K/T) for ten thousand rounds
 
 
@@ -256,8 +257,9 @@ class Weighing:
 
     @property
     def regret(self) -> float:
-        """What was paid beyond the loss of the best learner."""
-        return float(self.totals[PAID] - self.losses.min())
+        """What was paid beyond the loss of the best learner; 0 where only rounding tells them apart."""
+        paid, best = self.paid, float(self.losses.min())
+        return 0.0 if math.isclose(paid, best, rel_tol=ROUNDING) else paid - best
 
     @property
     def bound(self) -> float:

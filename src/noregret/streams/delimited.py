@@ -24,8 +24,8 @@ from ..text import brief, shortened
 from ..transforms.dates import ORDER, ORDERS, as_moments, form_of, read
 from ..transforms.table_cells import WRITTEN
 from .pieces import holds
-from .records import LONGEST, joined, line_numbers, scanned
-from .source import Source, no_position
+from .records import joined, line_numbers, scanned
+from .source import LONGEST_LINE, Source, no_position
 from .table_reader import BLOCK, BOM, Block, BlockReader, Parsed
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ DATES = {"date": "2024-01-31 or 2024-01-31T12:00:00", "dmy": "31/1/2024 or 31.1.
 PEEK = 200  # rows that tell whether the first one is a header
 COMMENTS = re.compile(rb"(?:[\r\n]*#[^\n]*\n?)+")
 COMMAS = r"^[+-]?\d+,\d+$"  # a number with a decimal comma, or with one between thousands
+ONE_BLANK = " with one blank between them (tr -s ' ' makes one of several)"
 LONGEST_NAME = 100  # characters; a longer cell is not a column name
 
 
@@ -138,7 +139,7 @@ class CsvReader(BlockReader):
         first = int(there[0])
         text = data[starts[first] : starts[min(first + PEEK, len(starts) - 1)]].decode("utf-8", "replace")
         how: dict[str, Any] = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE}
-        csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # for cells of texts, which may be long
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # for cells of texts, which may be long
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, skipinitialspace=True, **how)
         return (int(starts[first]), int(starts[first + 1])), [[c.strip() for c in row] for row in rows if row]
 
@@ -170,7 +171,7 @@ class CsvReader(BlockReader):
         faults: dict[int, tuple[int | None, str, str]] = {}
         for r in np.flatnonzero(~good & (fields != 0)).tolist():
             many = "a quote that does not close" if fields[r] < 0 else f"{fields[r]}"
-            faults[r] = (None, f"{len(self.columns)} columns", many)
+            faults[r] = (None, f"{len(self.columns)} columns{ONE_BLANK if self.delimiter == ' ' else ''}", many)
         rows = None
         while rows is None and good.any():
             rows = self._rows(block, starts, np.flatnonzero(good), faults)

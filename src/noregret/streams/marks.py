@@ -36,15 +36,16 @@ def compared(path: str, was: Mark) -> str:
     if now < was["size"]:
         known = min(was["size"], ENDS)
         return "cut" if now >= known and mark(path, known)["begin"] == was["begin"] else "other"
-    if mark(path, was["size"]) != {**was, "path": os.path.normpath(path)}:
+    if any(mark(path, was["size"])[end] != was[end] for end in ("begin", "end")):
         return "other"
     return "same" if now == was["size"] else "grown"
 
 
 def learned_elsewhere(path: str, known: Iterable[Mark]) -> bool:
-    """Return whether a file has been learned under another name: a copy, a link, a path from another directory."""
+    """Return whether a whole file has been learned under another name: a copy, a link, a path from another directory."""
     size = size_of(path)
-    return size > 0 and any(was["size"] == size and compared(path, was) == "same" for was in known)
+    whole = [was for was in known if was["size"] == size and "limited" not in was]
+    return size > 0 and any(compared(path, was) == "same" for was in whole)
 
 
 def files_of(reader: Reader) -> list[str]:

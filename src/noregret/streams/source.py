@@ -17,6 +17,7 @@ from ..text import brief, shortened
 STDIN = "-"
 PACKINGS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bz2"}
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
+LONGEST_LINE = 1 << 26  # bytes; without a bound a file that has no line ends would have to fit in memory
 HEAD = max(map(len, MAGIC))
 COUNTS = ("file", "offset", "line", "origin", "row", "examples", "skipped")  # what a position counts, where it does
 
@@ -69,10 +70,9 @@ def _matches(pattern: str, otherwise: str) -> list[str]:
 
 
 def compression(path: str) -> str | None:
-    """Return gzip, zstd, bz2 or None: by the suffix, or by the first bytes where the suffix says nothing."""
-    known = PACKINGS.get(os.path.splitext(path)[1].lower())
-    if known is not None or not is_regular(path):
-        return known
+    """Return gzip, zstd, bz2 or None: by the first bytes, whatever the name; of a pipe, which is read once, by the name."""
+    if not is_regular(path):
+        return PACKINGS.get(os.path.splitext(path)[1].lower())
     with open_plain(path) as file:
         return _by_magic(file.read(HEAD))
 
@@ -129,6 +129,12 @@ def same_place(paths: Sequence[str], position: Any, *needed: str) -> None:
 def shrunk(path: str, expected: int, found: int, unit: str = "bytes") -> ValueError:
     """Return the error of a file that is shorter than it was."""
     return ValueError(f"{path}: expected at least {expected} {unit}, found {found}: the file is not the one that was read before")
+
+
+def check_line(path: str, size: int) -> None:
+    """Refuse a line of so many bytes, or more."""
+    if size > LONGEST_LINE:
+        raise ValueError(f"{path}: expected lines of at most {LONGEST_LINE >> 20} MiB, found a longer one: is this a text file?")
 
 
 def no_position(found: Any) -> ValueError:

@@ -37,6 +37,7 @@ class Stream:
         self.reader = reader
         self.front = front
         self.rows = 0  # of the last pass, those of weight 0 included
+        self.cut = False  # whether a limit ended the last pass before the source did
 
     @property
     def name(self) -> str:
@@ -53,8 +54,13 @@ class Stream:
         """Bad rows left out in the last pass."""
         return self.reader.skipped
 
-    def chunks(self, position: Position | None = None, front: Front | None = None, learn: bool = True) -> Iterator[Batch]:
-        """Yield batches whose data are Rows. A front that is given keeps learning; with learn=False it stays as it is."""
+    def chunks(
+        self, position: Position | None = None, front: Front | None = None, learn: bool = True, limit: int | None = None
+    ) -> Iterator[Batch]:
+        """Yield batches whose data are Rows, at most `limit` rows in all.
+
+        A front that is given keeps learning; with learn=False it stays as it is.
+        """
         if front is None and self.front is not None:
             front = self.front = self.front.fresh()
         needed = learn or self.labelled
@@ -62,10 +68,21 @@ class Stream:
             self.reader.heed(front.table, needed)
         if not needed:
             self.reader.allow_unlabelled()
-        self.rows = 0
-        for batch in self.reader.batches(position):
+        for batch in self._within(limit, iter(self.reader.batches(position))):
             self.rows += batch.n
             yield batch if front is None else self._featured(front, batch, learn)
+
+    def _within(self, limit: int | None, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield the batches up to a number of rows, cut before a front learns from the rest."""
+        self.rows, self.cut = 0, False
+        waits = self.reader.endless or not self.reader.replayable  # so that asking whether there is more may take for ever
+        while not (waits and self.rows == limit) and (batch := next(batches, None)) is not None:
+            left = batch.n if limit is None else limit - self.rows
+            self.cut = left < batch.n
+            if left:
+                yield batch.cut(0, min(left, batch.n))
+            if self.cut:
+                return
 
     def _featured(self, front: Front, batch: Batch, learn: bool) -> Batch:
         """Return a batch behind a front; an error names the file."""

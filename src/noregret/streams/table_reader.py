@@ -18,6 +18,7 @@ from .read_ahead import ahead
 from .source import (
     ByteStream,
     Source,
+    check_line,
     expand,
     is_plain,
     is_regular,
@@ -201,6 +202,7 @@ class BlockReader(TableReader):
                     if final:
                         return
                     size *= 2 if len(data) >= size else 1
+                    check_line(f"{block.path}:{line}", size)
                     continue
                 line += data.count(b"\n", 0, used)
                 offset += used

@@ -24,6 +24,7 @@ from .source import (
     ByteStream,
     Held,
     Source,
+    check_line,
     expand,
     is_plain,
     is_regular,
@@ -127,6 +128,7 @@ class Mapped:
             if newline >= 0 or stop == self.size:
                 break
             size *= 2  # a line longer than the block
+            check_line(self.path, size)
         text = np.frombuffer(window, np.uint8, stop - base)[self.at - base :]
         end = stop - self.at if newline < 0 else base + newline + 1 - self.at
         self.at += end
@@ -188,6 +190,7 @@ class Flowing:
             self.carried = bytes(memoryview(room)[whole:used])
             if whole:
                 return Cut(*padded(room, whole), whole)
+            check_line(self.path, len(self.carried))
         return None
 
     def fill(self, room: memoryview, used: int) -> int:

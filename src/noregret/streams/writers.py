@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..files.drafts import drafted
+from ..files.drafts import check_apart, drafted
 from ..inputs.batch import Batch
 from ..inputs.checking import Rows
 from ..inputs.labels import Coded
+from .delimited import CsvReader
 from .formats import FORMATS, suffixes
+from .marks import files_of
 from .row_conversions import aligned, beside, distinct, joined, present, recorded, sparse, texts, together
 from .source import PACKINGS
 from .stream import Stream, stream
@@ -46,10 +48,13 @@ def convert(
     path = os.fspath(destination)
     kind, packing = format_of(path)
     opened = stream(source, **options)
+    check_apart(path, files_of(opened.reader))
     writer: Writer
     done = 0
     with drafted(path) as draft:
         table = opened.kind in FORMATS and opened.reader.tabular and kind in TABLES
+        if table and isinstance(opened.reader, CsvReader) and opened.front is not None and opened.front.table is not None:
+            opened.reader.text = tuple(opened.front.table.as_written)
         width = None if table or kind not in ("csv", "tsv", "parquet") else widest(opened, limit)
         writer = WRITERS[kind](draft, kind, packing, width)
         with contextlib.closing(writer):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithm.rounds import SEEN, TIE
+from ..algorithm.rounds import EXAMPLES, MISTAKES, SEEN, TIE, UPDATES
 from ..calibration.calibration import Scores
 from ..calibration.calibrator import Calibrator
 from ..files.json_values import Tensors, expect
@@ -19,8 +19,8 @@ from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Columns, Features, Hashed, Names, is_dicts, stacked
 from ..inputs.labels import label_array
 from ..learners.calibrated import packed, restore, unpacked
-from ..learners.learner import Learner, in_runs, refuse_names
-from ..learners.task import TASKS, Task
+from ..learners.learner import Learner, refuse_names
+from ..learners.task import TASKS, Task, in_runs
 
 
 class Compactable(Learner):
@@ -64,13 +64,36 @@ class Compact(Saved):
         if m.features.bias:
             W[m.features.constant] = 0.0
         at = np.flatnonzero(W.any(axis=1))
-        self.learner = learner.name
+        self.name = learner.name
         self.task: Task = learner.task
         self.features, self.at = reduced(m.features, at)
         self.W, self.b = W[at], bias
         self.labels, self.many = m.labels, m.many
         self.tally = m.tally.copy()
         self.calibration = copy.deepcopy(m.calibration)
+
+    # ---- as a learner that has learned -------------------------------------------------------------------------------
+    started = True
+
+    @property
+    def model(self) -> Compact:
+        """What it learned: this is all there is of it."""
+        return self
+
+    @property
+    def n_seen_(self) -> int:
+        """Examples that the learner had learned from."""
+        return int(self.tally[EXAMPLES])
+
+    @property
+    def n_updates_(self) -> int:
+        """Its updates."""
+        return int(self.tally[UPDATES])
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Its mistakes on the way."""
+        return int(self.tally[MISTAKES])
 
     # ---- answering ---------------------------------------------------------------------------------------------------
     def _placed(self, X: Any) -> Rows:
@@ -81,12 +104,23 @@ class Compact(Saved):
         known = self.features.names if isinstance(self.features, Columns) else None
         if known and rows.names is not None and known != rows.names:
             refuse_names(known, rows.names)
+        return self._fitting(rows)
+
+    def _fitting(self, rows: Rows) -> Rows:
+        """Return checked rows with their features in their places."""
         self.features.check(rows, "Compact")
         return self.features.rows(rows, False)
 
+    def score_rows(self, rows: Rows) -> np.ndarray:
+        """Return the scores of checked rows, one per class in order of codes."""
+        return np.concatenate(list(self._runs(self._fitting(rows))))
+
     def _score_runs(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield the scores of rows, in runs that take bounded memory: a sparse row has a term for each number stored and class."""
-        rows = self._placed(X)
+        """Yield the scores of rows, in runs."""
+        yield from self._runs(self._placed(X))
+
+    def _runs(self, rows: Rows) -> Iterator[np.ndarray]:
+        """Yield scores in runs that take bounded memory: a sparse row has a term for each number stored and class."""
         stored = 1 if rows.layout == "dense" else int(np.diff(rows.arrays[0]).max(initial=1))
         for a, b in in_runs(rows.n, stored * self.W.shape[1]):
             yield self._of(rows.cut(a, b))
@@ -126,9 +160,16 @@ class Compact(Saved):
         return self._predict_proba
 
     def _predict_proba(self, X: Any) -> np.ndarray:
+        return self._chances(np.concatenate(list(self._score_runs(X))))
+
+    def chances_of(self, rows: Rows) -> np.ndarray:
+        """Return the probabilities of checked rows, in the order of `classes_`."""
+        return self._chances(self.score_rows(rows))
+
+    def _chances(self, f: np.ndarray) -> np.ndarray:
         assert self.calibration is not None
         assert self.labels is not None
-        scores = Scores(np.concatenate(list(self._score_runs(X))), self.many, self.labels.positive)
+        scores = Scores(f, self.many, self.labels.positive)
         return self.calibration.forecast(scores, len(self.labels))[:, self.labels.order]
 
     def partial_fit(self, *args: Any, **kwargs: Any) -> Any:
@@ -165,12 +206,12 @@ class Compact(Saved):
         return label_array(self.labels.sorted)
 
     def __repr__(self) -> str:
-        return f"<Compact {self.learner}: {len(self.at)} features, {np.count_nonzero(self.W)} weights>"
+        return f"<Compact {self.name}: {len(self.at)} features, {np.count_nonzero(self.W)} weights>"
 
     # ---- files -------------------------------------------------------------------------------------------------------
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return everything as JSON values and arrays."""
-        own = {"learner": self.learner, "task": self.task, "many": self.many, "labels": labels_meta(self.labels)}
+        own = {"learner": self.name, "task": self.task, "many": self.many, "labels": labels_meta(self.labels)}
         tensors = {"at": self.at, "W": self.W, "b": self.b, "tally": self.tally, **names_tensors(self.features)}
         meta, tensors = packed(self.calibration, {**own, "features": features_meta(self.features)}, tensors)
         return {"compact": meta}, tensors
@@ -178,11 +219,13 @@ class Compact(Saved):
     @classmethod
     def restored(cls, meta: dict[str, Any], tensors: dict[str, np.ndarray]) -> Compact:
         """Return the predictor of a file, every number of it checked."""
+        from . import classification, one_class, regression  # noqa: F401  these make their tasks known
+
         own, names = meta["compact"], tensors.pop("features", None)
         self = cls.__new__(cls)
         calibrated = unpacked(tensors)
         expect(own["task"] in TASKS, "a task this version knows", own["task"])
-        self.learner, self.task, self.many = own["learner"], TASKS[own["task"]], own["many"]
+        self.name, self.task, self.many = own["learner"], TASKS[own["task"]], own["many"]
         self.features, self.labels = features_of(own["features"], names), labels_of(own["labels"])
         expect(tensors.keys() == {"at", "W", "b", "tally"}, "the tensors at, W, b, tally", sorted(tensors))
         self.at, self.W, self.b, self.tally = (tensors[k] for k in ("at", "W", "b", "tally"))

@@ -18,6 +18,7 @@ from ..streams.growing import Growing
 from ..streams.marks import files_of, marks
 from ..streams.source import is_plain, size_of
 from ..streams.stream import Stream, counting, stream
+from ..tasks.compact import Compact
 from ..transforms.pipeline import Pipeline
 from .by_task import first_learner, suited
 from .guessing import with_target
@@ -86,19 +87,23 @@ def train(
         notes += more
     else:
         chosen = load(path) if going_on else made(model)
+        if isinstance(chosen, Compact):
+            chosen.partial_fit()  # which refuses
         options = options_for(chosen, options)
         opened, notes = with_target(stream(source, y, **options), chosen)
         opened = growing(opened)
         if isinstance(chosen, Pipeline) and opened.front is not None and (notes or "front" not in opening(chosen)):
             chosen.adopt(opened.front)
+    if path is not None:
+        drafts.check_apart(path, files_of(opened.reader))
     at = beginning(opened.name)
     if going_on and path is not None:
         same_rows(opened, chosen)
         found = chosen.extras.get("stream")
         if resume:
-            at = resumed(path, found, opened)
+            at = resumed(path, found, opened, limit)
         else:
-            opened, at = continued(path, found, opened, lambda paths: growing(stream(paths, y, **options)))
+            opened, at = continued(path, found, opened, limit, lambda paths: growing(stream(paths, y, **options)))
         check_epochs(path, at, epochs)
         drafts.clear(path)
     done = Job(chosen, opened, path, at, answered).run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
@@ -158,14 +163,10 @@ class Job:
             reader.idle = lambda: self._checkpoint(every, seconds) or stop()
         while self.at["epoch"] < epochs:
             self.sizes = [size_of(path) for path in self.paths]
-            cut = False
-            for whole in self._batches():
-                batch = self._within(whole, limit)
-                cut = cut or batch.data.n < whole.data.n
-                if batch.data.n == 0:
-                    break
+            for batch in self._batches(limit):
                 self._learn(batch)
                 self.at.update(position=batch.position, epoch_examples=self.at["epoch_examples"] + batch.data.n)
+                self._note_cut()
                 if isinstance(reader, Growing):  # later it may be another file
                     self._mark()
                 if watch is not None:
@@ -174,10 +175,10 @@ class Job:
                     self.save()
                     return Trained(self.model, self._seen(), False, self.opened, self._seen() - before, self._wrong() - wrong)
                 self._checkpoint(every, seconds)
-            else:
-                if reader.endless:  # nothing came for a while: a later run resumes here
-                    break
-            self._end_pass(cut)
+            self._note_cut()
+            if reader.endless and not self.opened.cut:  # nothing came for a while: a later run resumes here
+                break
+            self._end_pass()
         if self._seen() == 0:
             raise self.opened.nothing()
         added = self._seen() - before
@@ -185,24 +186,26 @@ class Job:
             self.save()
         return Trained(self.model, self._seen(), True, self.opened, added, self._wrong() - wrong)
 
-    def _batches(self) -> Iterator[Batch]:
-        """Yield the rows; what was learned from a file that is followed is saved before an error in it."""
+    def _batches(self, limit: int | None) -> Iterator[Batch]:
+        """Yield the rows of a pass; what was learned from a file that is followed is saved before an error in it."""
+        left = None if limit is None else max(0, limit - self.at["epoch_examples"])
         try:
-            yield from self.opened.chunks(self.at["position"], front=self.front)
+            yield from self.opened.chunks(self.at["position"], front=self.front, limit=left)
         except (OSError, ValueError):
             if isinstance(self.opened.reader, Growing):
                 self._write()
             raise
+
+    def _note_cut(self) -> None:
+        """Note at once where a limit cut a pass: the position is that of rows which were not learned."""
+        if self.opened.cut:
+            self.at["limited"] = self.at["epoch_examples"]
 
     def _seen(self) -> int:
         return self.learner.n_seen_ if self.learner.started else 0
 
     def _wrong(self) -> int:
         return self.learner.n_mistakes_ if self.learner.started else 0
-
-    def _within(self, batch: Batch, limit: int | None) -> Batch:
-        left = batch.data.n if limit is None else max(0, limit - self.at["epoch_examples"])
-        return batch if left >= batch.data.n else batch.cut(0, left)
 
     def _learn(self, batch: Batch) -> None:
         batch = counting(batch)
@@ -219,24 +222,20 @@ class Job:
         if self.answered is not None:
             self.answered(learner, y, batch.c, done)
 
-    def _end_pass(self, cut: bool) -> None:
+    def _end_pass(self) -> None:
         """Note that the source was read to its end: that of the last file was where it ended when the pass began, or later.
 
-        A limit may have cut the pass before.
+        A limit may have cut the pass before, in an earlier file.
         """
-        end = self.at["position"] or self.at["end"]
-        if cut:
-            self.at["limited"] = self.at["epoch_examples"]
+        end, cut = self.at["position"] or self.at["end"], self.opened.cut
         self.at.update(epoch=self.at["epoch"] + 1, position=None, epoch_examples=0)
         if self.paths:
             self.at["end"] = end
-            last = len(self.paths) - 1
+            last = end["file"] if cut and end is not None else len(self.paths) - 1
             read = (
                 end["offset"] if end is not None and "offset" in end and end["file"] == last and is_plain(self.paths[last]) else 0
             )
-            self.at["files"] = marks(self.paths, last, max(read, self.sizes[last]), self.at["files"])
-            if cut:
-                self.at["files"][-1]["limited"] = self.at["limited"]
+            self._mark_files(last, max(read, self.sizes[last]))
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def _checkpoint(self, every: int | None, seconds: float | None) -> bool:
@@ -257,7 +256,12 @@ class Job:
         if position is not None and self.paths:
             file = position["file"]
             inside = "offset" in position and is_plain(self.paths[file])
-            self.at["files"] = marks(self.paths, file, position["offset"] if inside else None, self.at["files"])
+            self._mark_files(file, position["offset"] if inside else None)
+
+    def _mark_files(self, last: int, size: int | None) -> None:
+        self.at["files"] = marks(self.paths, last, size, self.at["files"])
+        if "limited" in self.at:
+            self.at["files"][-1]["limited"] = self.at["limited"]
 
     def _write(self) -> None:
         self.model.extras["stream"] = noted(self.at)

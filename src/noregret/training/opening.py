@@ -8,12 +8,14 @@ from typing import Any
 from ..inputs.features import Hashed, Numbers
 from ..learners.learner import Learner
 from ..streams.stream import Stream
+from ..tasks.compact import Compact
 from ..transforms.front import Front
 from ..transforms.pipeline import Pipeline
 from ..transforms.scale import Normalize, Scale
 from ..transforms.table import Table, crosses_of, listed, names_in
 
 Trainable = Learner | Pipeline
+Answering = Trainable | Compact
 NAMED = "vw"  # the format whose features have names and are hashed by the reader
 
 
@@ -46,13 +48,15 @@ def with_task(options: Mapping[str, Any], models: Sequence[Any]) -> dict[str, An
     return {**options, "task": named[0]} if named and options.get("task") is None else dict(options)
 
 
-def options_for(model: Trainable, options: dict[str, Any]) -> dict[str, Any]:
+def options_for(model: Answering, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that open a stream for a model: its own features where it has learned some.
 
     Options that say other than it was trained with are refused.
     """
+    learner: Learner | Compact
     if isinstance(model, Pipeline):
         own, learner = opening(model), model.learner
+        options = without_new(own.get("front"), options)
         check_options(own.get("front"), options)
         options = {**options, **own}
     else:
@@ -66,6 +70,16 @@ def options_for(model: Trainable, options: dict[str, Any]) -> dict[str, Any]:
             f"the model folds features into 2^{features.bits} places: hash_bits={options['hash_bits']} does not fit it"
         )
     return {**options, "hash_bits": features.bits}
+
+
+def without_new(front: Front | None, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options without columns to ignore that a model does not know: it makes no features of them anyway."""
+    table = None if front is None else front.table
+    columns = listed(options.get("ignore"))
+    if table is None or not table.column_roles or not columns or (table.named - {*table.ignored}) & {*columns}:
+        return options
+    table.leave_out(columns)
+    return {k: v for k, v in options.items() if k != "ignore"}
 
 
 def check_options(front: Front | None, options: Mapping[str, Any]) -> None:
@@ -98,7 +112,7 @@ def in_any_order(name: str, value: Any) -> Any:
     return {*listed(value)} if isinstance(value, (str, list, tuple)) else value
 
 
-def same_rows(opened: Stream, model: Trainable) -> None:
+def same_rows(opened: Stream, model: Answering) -> None:
     """Refuse a source whose features are not those of a model: each would be unknown, and every answer the same."""
     if opened.reader.tabular and not isinstance(model, Pipeline):
         raise TypeError(

@@ -29,8 +29,8 @@ def noted(at: At) -> At:
 
 
 # ---- where it stopped ------------------------------------------------------------------------------------------------
-def resumed(path: Path, found: At | None, opened: Stream) -> At:
-    """Return where a saved model stopped, if that is a place in this stream."""
+def resumed(path: Path, found: At | None, opened: Stream, limit: int | None) -> At:
+    """Return where a saved model stopped, if that is a place in this stream; one that a limit cut goes on within the same."""
     if not found:
         raise ValueError(f"{path} holds a model that was not trained from a stream, so there is no place to resume from")
     if found["source"] != opened.name:
@@ -38,29 +38,29 @@ def resumed(path: Path, found: At | None, opened: Stream) -> At:
             f"{path} was trained from {found['source']}, not from {opened.name}: give the same source to resume, "
             "or continue_=True to learn from this one too"
         )
-    if found.get("limited"):
-        raise ValueError(limited(path, opened.name, found["limited"]))
+    same_limit(path, opened.name, found.get("limited"), limit)
     at = {**beginning(opened.name), **found}
     was = at["files"][-1] if at["files"] else {"path": None}
     for file in files_of(opened.reader):
         how = compared(file, was) if os.path.normpath(file) == was["path"] else "new"
-        if how == "grown" and at["position"] is None and not opened.reader.endless:
+        if how == "grown" and at["position"] is None and not (opened.reader.endless or found.get("limited")):
             raise ValueError(
                 f"{file} has grown {grown(file, was)} since it was learned: give continue_=True to learn what was added"
             )
         if how in ("cut", "other"):
             raise ValueError(changed(file, was))
-    if opened.reader.endless and at["position"] is None:  # there may be more by now
+    if opened.reader.endless and at["position"] is None and not found.get("limited"):  # there may be more by now
         at |= {"epoch": 0, "position": at["end"]}
     return at
 
 
-def limited(path: Path, source: str, rows: int) -> str:
-    """Return the error of a source of which only the first rows were learned."""
-    return (
-        f"{path} has learned only the first {plural(rows, 'row')} of {source}, as limit said, and the place where it stopped was "
-        "not kept: train again from the start, without limit"
-    )
+def same_limit(path: Path, source: str, rows: int | None, limit: int | None) -> None:
+    """Refuse a source of which only the first rows were learned, unless no more are asked for."""
+    if rows and rows != limit:
+        raise ValueError(
+            f"{path} has learned only the first {plural(rows, 'row')} of {source}, as limit said, and the place where it stopped "
+            f"was not kept: give limit={rows} to continue with the same rows, or train again from the start, without limit"
+        )
 
 
 def grown(file: str, was: Mark) -> str:
@@ -74,7 +74,9 @@ def changed(file: str, was: Mark) -> str:
 
 
 # ---- what has not been learned yet -----------------------------------------------------------------------------------
-def continued(path: Path, found: At | None, opened: Stream, reopen: Callable[[list[str]], Stream]) -> tuple[Stream, At]:
+def continued(
+    path: Path, found: At | None, opened: Stream, limit: int | None, reopen: Callable[[list[str]], Stream]
+) -> tuple[Stream, At]:
     """Return what is left of a source and where to begin in it: without the files that were learned, with what was added to one."""
     if not found:
         return opened, beginning(opened.name)
@@ -87,13 +89,12 @@ def continued(path: Path, found: At | None, opened: Stream, reopen: Callable[[li
         return opened, dict(found) if same else beginning(opened.name, found["before"] + found["files"])
     learned = {was["path"]: was for was in found["before"] + found["files"]}
     for file in paths:
-        if rows := learned.get(os.path.normpath(file), {}).get("limited"):
-            raise ValueError(limited(path, file, rows))
+        same_limit(path, file, learned.get(os.path.normpath(file), {}).get("limited"), limit)
     current = found["position"] or found["end"]
     now = next((file for file in paths if current and os.path.normpath(file) == os.path.normpath(current.get("path", ""))), None)
     if found["position"] is not None and (found["epoch"] or now is None):
         if now is not None and found["source"] == opened.name:  # in a later pass over the same files
-            return opened, resumed(path, found, opened)
+            return opened, resumed(path, found, opened, limit)
         finished(path, found)
     how = {file: related(file, learned) for file in paths}
     rest = [file for file in paths if how[file] != "same"]
@@ -116,7 +117,8 @@ def related(file: str, learned: dict[str, Mark]) -> str:
     was = learned.get(os.path.normpath(file))
     if was is None:
         return "same" if learned_elsewhere(file, learned.values()) else "new"
-    return compared(file, was)
+    how = compared(file, was)
+    return "same" if how == "grown" and was.get("limited") else how  # its first rows are those that were learned
 
 
 def goes_on(file: str, how: str, found: At, opened: Stream | None = None) -> bool:

@@ -246,9 +246,8 @@ class Table(Step):
         elif found != self._schema:
             gone, new = sorted(self._schema - found), sorted(found - self._schema)
             what = f"{'missing' if gone else 'new'}: {shortened(', '.join((gone or new)[:5]), 200)}"
-            raise ValueError(
-                f"the columns are not those of the first batch; {what}. Give the same columns, or ignore those that vary."
-            )
+            advice = "Give the same columns." if gone else "Give the same columns, or leave out those that vary (ignore, --ignore)."
+            raise ValueError(f"the columns are not those of the first batch; {what}. {advice}")
 
     def _encode(self, columns: list[Column], n: int, learn: bool) -> tuple[Rows, np.ndarray]:
         """Encode columns of cells."""
@@ -320,6 +319,10 @@ class Table(Step):
         self.id = column
         self._leave |= {column} - set(self._columns)
 
+    def leave_out(self, columns: Iterable[str]) -> None:
+        """Ignore columns that came after those of which features were made."""
+        self._leave |= set(columns)
+
     # ---- for readers ---------------------------------------------------------------------------------------------------
     @property
     def as_written(self) -> list[str]:
@@ -356,7 +359,7 @@ class Table(Step):
     @property
     def ignored(self) -> list[str]:
         """Columns that may hold anything."""
-        return list(listed(self.ignore))
+        return sorted(self._leave - self._reserved - {self.id})
 
     @property
     def named(self) -> set[str]:

@@ -84,6 +84,10 @@ def want_of(learner: Learner, norm: str = "l2") -> Want:
     return Want(*loss_of(learner), radius_of(learner, norm), bias, float(getattr(learner, "p", 2.0)), norm)
 
 
+class Unmeasurable(ValueError):
+    """Rows of which no best fixed model can be found."""
+
+
 def hindsight(
     passes: Passes,
     wanted: Iterable[Want],
@@ -104,6 +108,8 @@ def hindsight(
     """
     more = 1 if sample is None else 0
     sample = sampled(passes, kept) if sample is None else sample
+    if not sample.measurable:
+        raise Unmeasurable("there are features or targets whose squares are too large for a number")
     more += 0 if sample.complete else 1  # the last pass, for the curves
     wanted = list(dict.fromkeys(wanted))
     solutions = {bias: least_squares(sample, bias) for bias in {w.bias for w in wanted if w.loss in REAL}}

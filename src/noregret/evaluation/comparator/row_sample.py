@@ -14,6 +14,7 @@ Chunk = tuple[Rows, np.ndarray, np.ndarray | None]  # rows; signs, targets or co
 Passes = Callable[[], Iterable[Chunk]]
 
 KEPT = 2**26  # bytes of rows kept from the first pass
+LARGEST = 1e300  # sum of squares that can still be multiplied
 
 
 class Sample:
@@ -36,10 +37,11 @@ class Sample:
         self.width = max(self.width, rows.width)
         weights = np.ones(rows.n) if c is None else c
         self.weight += float(weights.sum())
-        self.squares += float(weights @ lengths_of(rows) ** 2)
-        self.targets += float(weights @ np.asarray(y, np.float64) ** 2)
         peaks = peaks_of(rows)
-        self.peaks += float(weights @ peaks**2), float(weights @ np.maximum(peaks, 1.0) ** 2)
+        with np.errstate(over="ignore"):  # `measurable` tells
+            self.squares += float(weights @ lengths_of(rows) ** 2)
+            self.targets += float(weights @ np.asarray(y, np.float64) ** 2)
+            self.peaks += float(weights @ peaks**2), float(weights @ np.maximum(peaks, 1.0) ** 2)
         self.nnz += int(rows.stored()[-1] - rows.stored()[0])
         self._keep((rows, y, c) if self.chance == 1.0 else self._thin((rows, y, c), self.chance))
         while self.bytes > self.kept:
@@ -65,6 +67,11 @@ class Sample:
     def complete(self) -> bool:
         """Whether every row is here, in order."""
         return self.chance == 1.0
+
+    @property
+    def measurable(self) -> bool:
+        """Whether the rows have a size: all squares are numbers, with room to multiply them."""
+        return max(self.squares, self.targets) < LARGEST
 
     def typical(self, bias: bool, norm: str = "l2") -> float:
         """Return the root mean square of how far a model of length 1 in this norm reaches: of |x|, or of |x|_inf for "l1"."""

@@ -295,7 +295,9 @@ def bound_words(regret: dict[str, Any]) -> str:
 
 def vacuous_words(regret: dict[str, Any]) -> str:
     """Return why a bound says nothing."""
-    if regret["bound_measures"] in ("mistakes", "updates") or regret.get("against"):
+    if regret.get("against"):
+        return "no larger regret is possible here"
+    if regret["bound_measures"] in ("mistakes", "updates"):
         return "there are no more rounds than that"
     return "weights that stay 0 do as well"
 

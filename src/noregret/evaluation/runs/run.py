@@ -205,6 +205,7 @@ class Run:
         """Return the model that answers a row, a new one before anything is learned."""
         return self.learner.held or self.learner.new_model(row.data, None if self.learner.started else self._features(stream, row))
 
+    @np.errstate(over="ignore")  # squares that are infinite are told in the report
     def _note(self, done: list[Progress], c: np.ndarray | None) -> np.ndarray:
         """Add what was answered to the figures; return what the detector watches."""
         watched, a = [], 0

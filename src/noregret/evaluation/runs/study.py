@@ -24,7 +24,7 @@ from ...transforms.pipeline import Pipeline
 from ...transforms.scale import Scale
 from ...transforms.table import Table
 from ...version import __version__
-from ..comparator.regret import hindsight, regret_of, want_of
+from ..comparator.regret import Unmeasurable, hindsight, regret_of, want_of
 from ..comparator.solver import NORMS
 from ..kinds import KINDS
 from ..report.report import Report
@@ -299,6 +299,8 @@ class Plan:
                     found.notes.append(f"Regret was left out for learners with maps of their own: {OWN}.")
             except Stopped:
                 found.notes.append("Regret was left out: its search was interrupted.")
+            except Unmeasurable as e:
+                found.notes.append(f"Regret was left out: {e}.")
         elif replay is not None:
             found.notes.append(
                 "Regret was left out: it takes several long passes over this many rows. Ask with regret=True, --regret."
