@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import noregret as nr
-from noregret.learners import learner
+from noregret.learners import task
 from noregret.training.answering import answer
 
 N = 3000  # rows and classes: all scores at once would take 72 MB
@@ -30,7 +30,7 @@ def peak(work):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(learner, "ROOM", 1 << 15)
+    monkeypatch.setattr(task, "ROOM", 1 << 15)
 
 
 def test_memory_does_not_grow_with_rows_times_classes(small):
@@ -79,7 +79,7 @@ def test_the_same_bits_in_any_runs(monkeypatch, model, classes):
 
     for labels in (y, late):
         digests, answers, figures = all_of_it(labels)
-        monkeypatch.setattr(learner, "ROOM", 100)
+        monkeypatch.setattr(task, "ROOM", 100)
         again = all_of_it(labels)
         monkeypatch.undo()
         assert digests == again[0]

@@ -349,7 +349,7 @@ def test_many_whole_numbers_may_be_amounts():
 
 
 def test_a_number_stays_beside_its_unit():
-    from noregret.evaluation.report.summary import filled
+    from noregret.text import filled
 
     text = "a source of rows: 224 kB, 0.11 s reading"
     for width in range(12, 40):

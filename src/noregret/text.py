@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
 HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs: JSON may escape one alone, or join two; no text in UTF-8 holds one
@@ -121,3 +122,9 @@ def encodable(text: str, encoding: str | None) -> str:
         return text
     except (UnicodeEncodeError, LookupError):
         return text.translate(PLAIN).encode("ascii", "backslashreplace").decode("ascii")
+
+
+def filled(text: str, width: int) -> str:
+    """Return text in lines so wide; a number stays beside its unit."""
+    kept = re.sub(r"(\d) (ms|s|min|h|bytes|kB|MB|GB|TB|%)(?!\w)", "\\1\xa0\\2", text)
+    return textwrap.fill(kept, width, subsequent_indent="  ", break_on_hyphens=False).replace("\xa0", " ")

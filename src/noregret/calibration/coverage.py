@@ -15,7 +15,7 @@ import numpy as np
 
 from ..algorithm.params import Range
 from ..engine.compiling import compiled
-from ..engine.elementary import expm1, log
+from ..engine.elementary import expm1, log, over
 from ..engine.words import strict
 from ..files.json_values import Tensors, expect
 from .calibration import Calibration, Said, Scores, count
@@ -204,7 +204,6 @@ def continued(old: Calibration | None, new: Calibration | None) -> Calibration |
 
 def members(p: np.ndarray, u: np.ndarray | float) -> np.ndarray:
     """Return which labels the set of each row holds: those that surprise by at most u, and always the most probable one."""
-    with np.errstate(divide="ignore"):
-        held = -np.log(p) <= (u if np.isscalar(u) else np.asarray(u)[:, None])
+    held = -over(log, p) <= (u if np.isscalar(u) else np.asarray(u)[:, None])
     held[np.arange(len(p)), p.argmax(axis=1)] = True
     return np.asarray(held)

@@ -17,7 +17,7 @@ from .plugins import plugin_option
 TASKS = ("classification", "regression", "one_class")
 WHERE_TO_START = (
     "Start with auto for labels or auto_regressor for numbers, which weigh several learners and have nothing to set; with nag, "
-    "the best single classifier without settings, at a seventh of the cost; with arow on text; or with rls on up to a few hundred "
+    "a single classifier without settings, at a small part of the cost; with arow on text; or with rls on up to a few hundred "
     "numeric features. "
 )
 

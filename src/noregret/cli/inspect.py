@@ -98,6 +98,14 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     return found | weights(learner, front, m, top)
 
 
+def forest(report: dict[str, Any], front: Any, m: Any) -> dict[str, Any]:
+    """Return figures of a forest, its columns by name."""
+    from ..evaluation.measures.features_in_use import naming
+
+    names = naming(front, m)
+    return {**report, "top": [{"feature": names(row["column"]), "importance": row["importance"]} for row in report["top"]]}
+
+
 def settings(learner: Any) -> dict[str, Any]:
     """Return the parameters of a learner, and where it comes from."""
     from ..algorithm.params import same_value
@@ -105,14 +113,6 @@ def settings(learner: Any) -> dict[str, Any]:
     params = learner.get_params()
     changed = {k: v for k, v in params.items() if not same_value(v, learner.defaults[k])}
     return {"cite": cited(learner.cite), "params": params, "changed": changed}
-
-
-def forest(report: dict[str, Any], front: Any, m: Any) -> dict[str, Any]:
-    """Return figures of a forest, its columns by name."""
-    from ..evaluation.measures.features_in_use import naming
-
-    names = naming(front, m)
-    return {**report, "top": [{"feature": names(row["column"]), "importance": row["importance"]} for row in report["top"]]}
 
 
 def cited(key: str) -> str | None:

@@ -21,14 +21,6 @@ from .declarations import check_step, check_weights
 from .kernel_interface import KernelInterface
 from .model import Model
 
-ROOM = 1 << 22  # scores that are held at a time: 32 MB
-
-
-def in_runs(n: int, numbers: int) -> list[tuple[int, int]]:
-    """Return runs of n rows that take bounded memory when each needs so many numbers."""
-    size = max(1, ROOM // max(numbers, 1))
-    return [(a, min(a + size, n)) for a in range(0, max(n, 1), size)]
-
 
 class Progress(NamedTuple):
     """What a learner did with consecutive rows: scores from before each update, and what was known when they began."""
@@ -272,7 +264,7 @@ class Learner(KernelInterface, Base):
 
     def in_room(self, m: Model | None, y: Any, n: int) -> list[tuple[int, int]]:
         """Return the runs of n rows, with these y or none, whose scores take bounded memory, however many classes there are."""
-        return in_runs(n, self.task.width(m, y))
+        return self.task.in_room(m, y, n)
 
     def score_rows(self, rows: Rows) -> np.ndarray:
         """Return the scores of checked rows, one per class in order of codes."""

@@ -13,7 +13,14 @@ from ..inputs import checking
 from ..inputs.labels import Labels
 from .drivers import Text
 
+ROOM = 1 << 22  # scores that are held at a time: 32 MB
 TASKS: dict[str, Task] = {}
+
+
+def in_runs(n: int, numbers: int) -> list[tuple[int, int]]:
+    """Return runs of n rows that take bounded memory when each needs so many numbers."""
+    size = max(1, ROOM // max(numbers, 1))
+    return [(a, min(a + size, n)) for a in range(0, max(n, 1), size)]
 
 
 class Task(str):
@@ -46,6 +53,10 @@ class Task(str):
     def width(self, m: Any, y: Any) -> int:
         """Return at most how many scores a row has while rows with these y, or none, are learned."""
         return 1
+
+    def in_room(self, m: Any, y: Any, n: int) -> list[tuple[int, int]]:
+        """Return the runs of n rows, with these y or none, whose scores take bounded memory, however many classes there are."""
+        return in_runs(n, self.width(m, y))
 
     def answer(self, m: Any, f: np.ndarray, known: int | None = None) -> Any:
         """Return the answer to one row, given its scores; `known` is the tally's note of the classes seen, if not that of now."""

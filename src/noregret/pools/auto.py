@@ -67,6 +67,11 @@ def near(learner: Learner, gamma: float, B: int = 100) -> Any:
     return pipeline(First(COLUMNS), Scale(center="common", clip=3.0), PerEntry("l2"), rows, learner)
 
 
+def forest(trees: int, scale: bool) -> Any:
+    """Return a forest of bounded memory, which takes columns in their units or in the ranges seen so far."""
+    return pipeline(First(COLUMNS), MondrianForestRegressor(trees=trees, scale=scale, max_bytes=BYTES))
+
+
 class CalibratedVotes(VotingPool):
     """Votes, with one calibrator for all of them."""
 
@@ -138,8 +143,9 @@ class AutoRegressor(HedgeRegressor):
     """The regressor without settings: learners that do well on different data, weighed by AdaHedge.
 
     "fast": NAG on rows as they are; NAG and coin betting on columns less their means over their deviations. "balanced" adds NAG on
-    random bins of those columns, at two widths, and least squares on similarities to 100 rows of the stream, for what is not
-    linear. "best" adds a third width, 300 rows and a forest. Offsets and units of columns and target do not matter.
+    random bins of those columns, at two widths, least squares on similarities to 100 rows of the stream and a forest of 10 trees in
+    the units of the columns, for what is not linear. "best" adds a third width, 300 rows and 30 trees. Offsets and units of columns
+    and target do not matter.
 
     Parameters: `budget`: "fast", "balanced" or "best". A learner whose weight is below 0.001 and whose part in the combination is
     below 0.05 sleeps until the number of rows has doubled; learners of bins, neighbours and trees see the first 1000 columns.
@@ -162,7 +168,6 @@ class AutoRegressor(HedgeRegressor):
     def pool(cls, given: dict[str, Any]) -> Any:
         """Return the learners, for these parameters."""
         linear = [NAGRegressor(), scaled(NAGRegressor()), scaled(CoinRegressor())]
-        more = [binned(NAGRegressor(), 1.0), binned(NAGRegressor(), 4.0), near(RLS(), 1.0)]
-        most = [binned(NAGRegressor(), 2.0), near(RLS(), 0.3, 300)]
-        most.append(pipeline(First(COLUMNS), MondrianForestRegressor(max_bytes=BYTES)))
+        more = [binned(NAGRegressor(), 1.0), binned(NAGRegressor(), 4.0), near(RLS(), 1.0), forest(10, scale=False)]
+        most = [binned(NAGRegressor(), 2.0), near(RLS(), 0.3, 300), forest(30, scale=True)]
         return within(given, linear, [*linear, *more], [*linear, *more, *most])

@@ -33,7 +33,8 @@ class Member:
         if front.outputs is not None:
             own: Features = Columns(front.outputs, bias)
         else:
-            own = Columns(features.size, bias) if isinstance(features, (Columns, Hashed)) else Numbers(bias)
+            size = min([features.size, *(m.most for m in front.maps if m.most is not None)])
+            own = Columns(size, bias) if isinstance(features, (Columns, Hashed)) else Numbers(bias)
         self.learner.model = self.learner.model_class(self.learner, own, labels, sparse)
 
     @property

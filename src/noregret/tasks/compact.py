@@ -19,8 +19,8 @@ from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Columns, Features, Hashed, Names, is_dicts, stacked
 from ..inputs.labels import label_array
 from ..learners.calibrated import packed, restore, unpacked
-from ..learners.learner import Learner, in_runs, refuse_names
-from ..learners.task import TASKS, Task
+from ..learners.learner import Learner, refuse_names
+from ..learners.task import TASKS, Task, in_runs
 
 
 class Compactable(Learner):
@@ -104,28 +104,26 @@ class Compact(Saved):
         known = self.features.names if isinstance(self.features, Columns) else None
         if known and rows.names is not None and known != rows.names:
             refuse_names(known, rows.names)
-        return self._in_places(rows)
+        return self._fitting(rows)
 
-    def _in_places(self, rows: Rows) -> Rows:
+    def _fitting(self, rows: Rows) -> Rows:
+        """Return checked rows with their features in their places."""
         self.features.check(rows, "Compact")
         return self.features.rows(rows, False)
 
-    def _score_runs(self, rows: Rows) -> Iterator[np.ndarray]:
-        """Yield the scores of rows, in runs that take bounded memory: a sparse row has a term for each number stored and class."""
+    def score_rows(self, rows: Rows) -> np.ndarray:
+        """Return the scores of checked rows, one per class in order of codes."""
+        return np.concatenate(list(self._runs(self._fitting(rows))))
+
+    def _score_runs(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the scores of rows, in runs."""
+        yield from self._runs(self._placed(X))
+
+    def _runs(self, rows: Rows) -> Iterator[np.ndarray]:
+        """Yield scores in runs that take bounded memory: a sparse row has a term for each number stored and class."""
         stored = 1 if rows.layout == "dense" else int(np.diff(rows.arrays[0]).max(initial=1))
         for a, b in in_runs(rows.n, stored * self.W.shape[1]):
             yield self._of(rows.cut(a, b))
-
-    def score_rows(self, rows: Rows) -> np.ndarray:
-        """Return the scores of checked rows, one per class in order of codes."""
-        return np.concatenate(list(self._score_runs(self._in_places(rows))))
-
-    def in_room(self, m: Compact, y: Any, n: int) -> list[tuple[int, int]]:
-        """Return the runs of n rows whose scores take bounded memory."""
-        return in_runs(n, self.W.shape[1])
-
-    def _scores(self, X: Any) -> np.ndarray:
-        return np.concatenate(list(self._score_runs(self._placed(X))))
 
     def _of(self, rows: Rows) -> np.ndarray:
         """Return the scores of rows that are in their places."""
@@ -141,7 +139,7 @@ class Compact(Saved):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label, or the number, of each row."""
-        return np.concatenate([self.task.answers(self, f) for f in self._score_runs(self._placed(X))])
+        return np.concatenate([self.task.answers(self, f) for f in self._score_runs(X)])
 
     def predict_one(self, x: Any) -> Any:
         """Return the label, or the number, of one example."""
@@ -152,7 +150,7 @@ class Compact(Saved):
         """Return a score per class in the order of `classes_`; with two classes one score, above 0 for the second."""
         if self.labels is None:
             raise AttributeError("decision_function: this is a regression; use predict")
-        return self.task.margins(self, self._scores(X))
+        return self.task.margins(self, np.concatenate(list(self._score_runs(X))))
 
     @property
     def predict_proba(self) -> Callable[[Any], np.ndarray]:
@@ -162,7 +160,7 @@ class Compact(Saved):
         return self._predict_proba
 
     def _predict_proba(self, X: Any) -> np.ndarray:
-        return self._chances(self._scores(X))
+        return self._chances(np.concatenate(list(self._score_runs(X))))
 
     def chances_of(self, rows: Rows) -> np.ndarray:
         """Return the probabilities of checked rows, in the order of `classes_`."""

@@ -47,7 +47,7 @@ def answer(
     if proba and not hasattr(learner, "predict_proba"):
         raise ValueError(f"this {learner.name} has learned no probabilities: train it with probabilities=True")
     chunks = opened.chunks(front=front, learn=False)
-    for batch in (chunk.cut(a, b) for chunk in chunks for a, b in learner.in_room(m, None, chunk.data.n)):
+    for batch in (chunk.cut(a, b) for chunk in chunks for a, b in learner.task.in_room(m, None, chunk.data.n)):
         f = learner.score_rows(batch.data)
         predicted = learner.task.answers(m, f) if reject is None else learner.sure(batch.data, reject)
         chances = learner.chances_of(batch.data) if proba else None

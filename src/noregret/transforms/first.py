@@ -22,6 +22,11 @@ class First(Map):
     def __init__(self, n: int = 1000) -> None:
         self.n = whole("n", n, 1)
 
+    @property
+    def most(self) -> int:
+        """The most features that go out."""
+        return int(self.n)
+
     def rows(self, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:
         """Return rows without the other features."""
         if rows.width <= self.n:

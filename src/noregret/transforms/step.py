@@ -61,6 +61,11 @@ class Map(Step):
         return None
 
     @property
+    def most(self) -> int | None:
+        """The most features that go out of those that came in, None where there is no limit."""
+        return None
+
+    @property
     def stored(self) -> int:
         """Numbers stored in a row that goes out, where the map makes its own features."""
         return self.outputs or 0

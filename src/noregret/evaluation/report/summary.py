@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shutil
 import sys
 import textwrap
@@ -12,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.processor import USUAL, described
-from ...text import amount, duration, encodable, even, meant, percent, plural, printable, shortened, size, table
+from ...text import amount, duration, encodable, even, filled, meant, percent, plural, printable, shortened, size, table
 from ..kinds import all_columns, along, every
 
 if TYPE_CHECKING:
@@ -495,12 +494,6 @@ def level_words(data: dict[str, Any]) -> list[str]:
     """Return a line about the processor level, if it is not the usual one."""
     level = data.get("level")
     return [] if level in (None, *USUAL) else [f"Learned by {described(level)}: last bits may differ from other machines'."]
-
-
-def filled(text: str, width: int) -> str:
-    """Return text in lines so wide; a number stays beside its unit."""
-    kept = re.sub(r"(\d) (ms|s|min|h|bytes|kB|MB|GB|TB|%)(?!\w)", "\\1\xa0\\2", text)
-    return textwrap.fill(kept, width, subsequent_indent="  ", break_on_hyphens=False).replace("\xa0", " ")
 
 
 def many(learners: Sequence[Learner], trivial: Sequence[Learner], width: int) -> str:
