@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from .dicts_of_numbers import Places, bags, placed
 from .encode import CATEGORY, DATE, NUMBER, TEXT, Job, run
 from .encoder_input import LONG, Steady, Words, with_room
 from .step import Step
-from .table_cells import Column, columns_of, dict_columns, fields_of, is_open, stacked, unknown
+from .table_cells import Column, Reading, columns_of, dict_columns, fields_of, is_open, stacked, unknown
 
 ROLES = ("numeric", "categorical", "text", "date")
 APART = ("target", "weight", "id", "time", "task", "bundle", "user", "item")  # settings that name a column which is not a feature
@@ -155,10 +155,10 @@ class Table(Step):
                 return self._done(job, self._columns, learn)
             if len(data) > PIECE and len(set().union(*data)) > MANY:
                 return self._in_pieces(data, learn)
-            return self._encode(dict_columns(data, self._leave, *self._declared()), len(data), learn)
+            return self._encode(lambda reading: dict_columns(data, self._leave, reading), len(data), learn)
         if not is_open(data):
             self._check_schema([name for name, _ in fields_of(data)], learn)
-        return self._encode(columns_of(data, self._leave, *self._declared()), data.num_rows, learn)
+        return self._encode(lambda reading: columns_of(data, self._leave, reading), data.num_rows, learn)
 
     def _in_pieces(self, data: Sequence[Any], learn: bool) -> tuple[Rows, np.ndarray]:
         """Encode dicts of many columns, few of which each has, a few at a time: their columns are full while they are encoded."""
@@ -216,11 +216,11 @@ class Table(Step):
         _, numbers, values = self.rows([x], learn).arrays
         return numbers, values
 
-    def _declared(self) -> tuple[set[str], set[str], set[str]]:
-        """Return the columns declared numbers, those declared categories or text, and those known to be dates."""
-        roles = {**self._roles, **{n: r for n, r in self._columns.items() if n == self.id}}  # an id that was a feature is text now
-        found = [{n for n, r in roles.items() if r in kinds} for kinds in ((NUMBER,), (CATEGORY, TEXT))]
-        return found[0], found[1], set(self.as_dates) - self._leave
+    def _reading(self, roles: Mapping[str, int]) -> Reading:
+        """Return how cells are read, where columns have these roles."""
+        roles = {**roles, **self._roles}
+        numeric, named, dates = ({n for n, r in roles.items() if r in kinds} for kinds in ((NUMBER,), (CATEGORY, TEXT), (DATE,)))
+        return Reading(numeric, named, dates - self._leave, {*self._roles, *listed(self.id)})  # an id comes as text
 
     def _check_schema(self, names: list[str], learn: bool) -> None:
         """Hold closed tables to the columns of the first one."""
@@ -239,12 +239,14 @@ class Table(Step):
                 f"the columns are not those of the first batch; {what}. Give the same columns, or ignore those that vary."
             )
 
-    def _encode(self, columns: list[Column], n: int, learn: bool) -> tuple[Rows, np.ndarray]:
+    def _encode(self, read: Callable[[Reading], list[Column]], n: int, learn: bool) -> tuple[Rows, np.ndarray]:
         """Encode columns of cells."""
-        by_name = {c.name: c for c in columns}
+        columns = read(self._reading(self._columns))
         roles, since = self._with_new(columns)
-        for name, column in by_name.items():
-            if name in roles and name not in self._roles and roles[name] == CATEGORY:
+        if any(c.name in since and c.numbers is not None and c.texts is not None for c in columns):
+            columns = read(self._reading(roles))  # the first cell decides how the others are read
+        for column in columns:
+            if column.name in roles and column.name not in self._roles and roles[column.name] == CATEGORY:
                 refuse_long(column)
         return self._done(self._job(columns, roles, since, n), roles, learn)
 
