@@ -67,9 +67,11 @@ def test_baselines_are_those_of_a_plain_loop(size, weighted, delay, times):
     answers = {"running mean": [mean(TARGETS, c, s) for s in seen], "last target": [last(TARGETS, c, s, 0.0) for s in seen]}
     for row in in_chunks(real_baselines("square", 0.0, None, None, delay), TARGETS, given, times, size):
         square = (np.array(answers[row["label"]]) - TARGETS) ** 2
-        assert row["metrics"]["rmse"] == pytest.approx(np.sqrt(np.average(square, weights=c)))
-        spread = np.average((TARGETS - np.average(TARGETS, weights=c)) ** 2, weights=c)
-        assert row["metrics"]["r2"] == pytest.approx(1.0 - np.average(square, weights=c) / spread)
+        assert row["losses"]["square"] == pytest.approx(np.average(square, weights=c))
+        y, square, w = (values[sum(len(s) == 0 for s in seen) :] for values in (TARGETS, square, c))  # after the first target
+        assert row["metrics"]["rmse"] == pytest.approx(np.sqrt(np.average(square, weights=w)))
+        spread = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
+        assert row["metrics"]["r2"] == pytest.approx(1.0 - np.average(square, weights=w) / spread)
 
 
 def test_curves_follow_windows_at_the_points_of_the_learners():
@@ -195,3 +197,34 @@ def test_warnings_of_real_studies():
     )
     easy = nr.compare((X, (X[:, 0] > 0).astype(int)), ["pa1", "arow"])
     assert easy.data["warnings"] == []
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+def test_the_first_answer_decides_no_figure_where_targets_have_an_offset(delay):
+    """Charged for the first row, all would have about the same RMSE, and none would be worse than the running mean."""
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(300, 2)), rng.normal(size=300)
+    for offset in (0.0, 1e5):
+        report = nr.compare(X, ["auto_regressor"], X[:, 0] + 0.1 * noise + offset, delay=delay, regret=False)
+        assert report.learners[0]["metrics"]["r2"] > 0.5
+        assert -0.1 < report.data["baselines"][0]["metrics"]["r2"] < 0.0
+        assert report.data["warnings"] == []
+    worse = nr.compare(X, ["rls:fit_intercept=false", "pa2_regressor:C=1000"], 450.0 + noise, delay=delay, regret=False)
+    assert "Worse than the running mean (RMSE 0.9" in worse.data["warnings"][0]
+    assert "all 2 learners" in worse.data["warnings"][0]
+
+
+def test_a_learner_that_knows_targets_is_charged_from_its_first_row():
+    X = np.ones((4, 1))
+    m = nr.RLS().partial_fit(X, np.full(4, 7.0))
+    answers = m.predict(X[:1])
+    found = nr.evaluate(X[:1], m, np.array([9.0])).learners[0]
+    assert found["metrics"]["mae"] == pytest.approx(9.0 - answers[0])
+
+
+def test_squares_too_large_for_a_number_are_said(recwarn):
+    y = np.tile([1e160, -3e160, 2e160], 10)
+    report = nr.evaluate(np.eye(30), "nag_regressor", y, regret=False)
+    assert report.learners[0]["metrics"]["rmse"] is None
+    assert "The squares of the targets are too large for a number" in report.data["warnings"][0]
+    assert not [w for w in recwarn if "overflow" in str(w.message)]

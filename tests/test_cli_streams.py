@@ -368,7 +368,9 @@ def test_a_table_from_training_to_answers(here):
     assert "color=red" in text
     assert re.search(r"^ +categorical: color$", text, re.M)
     assert "weight for small" in text
-    assert "the model knows its own columns" in refused("predict", "colors.csv", "--model-file", "m.nr", "--text", "color")
+    assert "the model was trained without --text: leave out --text" in refused(
+        "predict", "colors.csv", "--model-file", "m.nr", "--text", "color"
+    )
 
 
 CLICKS = "".join(f"{1 if u == i else -1} |user u{u} |item i{i}\n" for k in range(40) for u, i in [(k % 2, (k // 2) % 2)])

@@ -61,6 +61,55 @@ def small_blocks(monkeypatch):
         monkeypatch.setattr(module, name, partial(getattr(module, name), block=700))
 
 
+# ---- other options ---------------------------------------------------------------------------------------------------
+OTHER = [
+    ("csv", "--scale", "the model was trained without --scale: leave out --scale"),
+    ("csv", "--normalize l2", "the model was trained without --normalize: leave out --normalize"),
+    ("csv", "--target color", "the model was trained with --target y, not --target color: leave out --target"),
+    ("csv", "--weight w", "the model was trained without --weight: leave out --weight"),
+    (
+        "csv",
+        "--ignore w,size",
+        "the model was trained with --ignore ['color', 'w'], not --ignore ['w', 'size']: leave out --ignore",
+    ),
+    ("csv", "--id w", "the model was trained without --id: leave out --id"),
+    ("csv", "--hash-bits 9", "the model was trained without --hash-bits: leave out --hash-bits"),
+    ("csv", "--ngrams 0", "the model was trained with --ngrams 1, not --ngrams 0: leave out --ngrams"),
+    ("svm", "--scale", "the model was trained without --scale: leave out --scale"),
+    ("svm", "--normalize max", "the model was trained without --normalize: leave out --normalize"),
+]
+
+
+@pytest.mark.parametrize("way", ["--continue", "--resume"])
+@pytest.mark.parametrize(("kind", "option", "told"), OTHER)
+def test_options_that_are_not_those_of_the_model_are_refused(tmp_path, kind, option, told, way):
+    """Ignored or mixed with the model's own they would give a model of neither."""
+    files = [tmp_path / f"{day}.{kind}" for day in ("mon", "tue")]
+    for file in files:
+        rows = "".join(f"{i},red,{i % 3},{i % 2}\n" for i in range(20))
+        file.write_text(f"size,color,w,y\n{rows}" if kind == "csv" else "1 1:2\n-1 1:-2\n" * 10)
+    how = ["--target", "y", "--ignore", "color,w"] if kind == "csv" else []
+    save = str(tmp_path / "m.nr")
+    run("train", str(files[0]), "-m", "pa1", "--save", save, *how)
+    before = Path(save).read_bytes()
+    source = str(files[way == "--continue"])
+    done = run("train", source, "--save", save, way, *option.split(), code=2)
+    assert f"Error: {told}\n" in done.output
+    if "--id" not in option:  # which answers may have from any column
+        assert f"Error: {told}\n" in run("predict", source, "--model-file", save, *option.split(), code=2).output
+    assert Path(save).read_bytes() == before
+
+
+def test_options_of_the_model_are_no_other_options(tmp_path):
+    for day in ("mon", "tue", "wed"):
+        (tmp_path / f"{day}.csv").write_text("size,color,w,y\n" + "".join(f"{i},red,{i % 3},{i % 2}\n" for i in range(20)))
+    save, how = str(tmp_path / "m.nr"), ["--target", "y", "--weight", "w", "--scale", "--normalize", "l1", "--cross", "size,color"]
+    run("train", str(tmp_path / "mon.csv"), "-m", "pa1", "--save", save, *how, "--ignore", "a,b")
+    run("train", str(tmp_path / "tue.csv"), "--save", save, "--continue", *how, "--ignore", "b,a")
+    done = run("train", str(tmp_path / "wed.csv"), "--save", save, "--continue", "--normalize", "l2", code=2)
+    assert "the model was trained with --normalize l1, not --normalize l2: leave out --normalize" in done.output
+
+
 # ---- new files -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", ["svmlight", "csv"])
 @pytest.mark.parametrize("model", MODELS)
@@ -110,6 +159,53 @@ def test_stopped_in_a_file_and_continued(tmp_path, after):
     rest = train(tuesday, save=tmp_path / "m.nr", continue_=True)
     assert rest.added == 600 - stopped.examples
     same_file(tmp_path / "whole.nr", tmp_path / "m.nr")
+
+
+def test_stopped_in_a_later_pass_says_so(tmp_path):
+    source, save = svmlight(tmp_path / "whole.svm"), tmp_path / "m.nr"
+    other = svmlight(tmp_path / "other.svm", 10, seed=3)
+    count = itertools.count(1)
+    stopped = train(source, "pa1", save=save, epochs=3, stop=lambda: next(count) == 100)
+    assert 600 < stopped.examples < 1200
+    before = save.read_bytes()
+    where = f"m.nr stopped in pass 2 over {source}, after {stopped.examples - 600} rows"
+    for way in ({"resume": True}, {"continue_": True}):
+        with pytest.raises(ValueError, match=f"{where}: give epochs=2 or more to continue, got 1"):
+            train(source, save=save, **way)
+    for sources in (other, [source, other]):
+        with pytest.raises(ValueError, match=f"{where}: give that source, epochs=2 or more and resume=True first"):
+            train(sources, save=save, continue_=True, epochs=3)
+    assert save.read_bytes() == before
+    assert train(source, save=save, continue_=True, epochs=3).examples == 1800
+    assert train([source, other], save=save, continue_=True).added == 10
+
+
+def test_what_has_no_examples_says_what_there_is(tmp_path):
+    path = tmp_path / "a.csv"
+    for text, told in {
+        "": "",
+        "1,0,p\n2,0,p\n": ", but 2 rows of weight 0",
+        "1,0\n": f", but 1 bad row, the first {path}:2: expected 3 columns, found 2",
+        "1,0,p\n2\n": f", but 1 row of weight 0 and 1 bad row, the first {path}:3: expected 3 columns, found 1",
+    }.items():
+        path.write_text(f"x,w,y\n{text}")
+        for do in (
+            partial(train, model="pa1"),
+            partial(nr.evaluate, model="pa1"),
+            partial(nr.evaluate, model="pa1", permutations=2),
+        ):
+            with pytest.raises(ValueError) as found:
+                do(str(path), target="y", weight="w", on_bad="skip")
+            assert str(found.value) == f"{path} has no examples{told}"
+
+
+def test_columns_of_another_file_are_refused_with_its_name(tmp_path):
+    for name, head in (("mon", "x,y"), ("tue", "x,z,y")):
+        (tmp_path / f"{name}.csv").write_text(f"{head}\n" + ",".join("1" for _ in head.split(",")) + "\n")
+    save = str(tmp_path / "m.nr")
+    run("train", str(tmp_path / "mon.csv"), "--target", "y", "-m", "pa1", "--save", save)
+    done = run("train", str(tmp_path / "tue.csv"), "--save", save, "--continue", code=1)
+    assert f"Error: {tmp_path}/tue.csv: the columns are not those of the first batch; new: z." in done.output
 
 
 def test_files_of_a_list_that_were_learned_are_left_out(tmp_path):
@@ -329,6 +425,8 @@ def test_a_followed_file_that_changes_is_an_error_and_nothing_is_lost(tmp_path, 
     changes = {
         "was cut to 20 bytes": lambda: log.write_bytes(text[:20]),
         "was replaced by another file": replaced,
+        "was rewritten while it was followed: expected its first [0-9,]+ bytes to stay": lambda: log.write_bytes(text[::-1]),
+        "was rewritten while": lambda: log.write_bytes(text[: len(text) // 2] + b"1 1:1\n" * len(text)),
         "No such file": lambda: os.remove(log),
         "expected a feature as number:value": lambda: log.write_bytes(text + b"1 a:b\n"),
     }

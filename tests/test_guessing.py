@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import noregret as nr
+from noregret.cli import main
 from noregret.training.guessing import with_target
 
 ROWS = "".join(f"{i % 7},{i % 5},{'yes' if i % 7 > i % 5 else 'no'}\n" for i in range(40))
@@ -68,3 +70,19 @@ def test_pipelines_take_the_guess_over():
     assert set(done.model.front.table.column_roles) == {"a", "b"}
     report = nr.evaluate(f"a,b,label\n{ROWS}".encode(), nr.pipeline(nr.Category("a"), nr.PA1()), format="csv")
     assert report.notes == done.notes
+
+
+def test_convert_guesses_the_target_too(tmp_path):
+    """Unsaid, the label would be written as a feature."""
+    table, out = tmp_path / "a.csv", tmp_path / "a.svm"
+    for head, told, first in (
+        ("x,y", "Note: No target was named: column 'y' was taken (target, --target).", "4 0:3"),
+        ("x,z", "Note: No target was named (target, --target): all columns were written as features.", "0:3 1:4"),
+    ):
+        table.write_text(f"{head}\n3,4\n5,6\n")
+        done = CliRunner().invoke(main, ["convert", str(table), str(out)])
+        assert done.exit_code == 0, done.output
+        assert told in done.stderr
+        assert out.read_text().splitlines()[0] == first
+    done = CliRunner().invoke(main, ["convert", str(table), str(tmp_path / "a.jsonl")])
+    assert "Note" not in done.output

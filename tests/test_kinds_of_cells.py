@@ -2,12 +2,16 @@
 
 import io
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import noregret as nr
+from noregret.inputs.batch import BadRow
+from noregret.inputs.labels import Coded, Labels
 from noregret.training.answering import answer
 from noregret.transforms.table import Table
 
@@ -92,3 +96,63 @@ def test_the_first_cell_decides_however_the_rows_are_split(first):
     assert read.feature_names == whole.feature_names
     named = [f"v={first}", "v=2", *(["v=5", "v=True", "v=new", "v=2.5"])]
     assert whole.feature_names == (named if isinstance(first, str) else ["v", "v=new", "v=True"])
+
+
+@pytest.mark.parametrize("nested_first", [True, False])
+def test_nested_and_flat_keys_are_one_column(nested_first):
+    rows = [{"a.b": 5, "y": 1}, {"a": {"b": 3}, "y": 0}][:: -1 if nested_first else 1]
+    table = Table(target="y")
+    (batch,) = nr.stream(lines(rows), format="jsonl").reader.batches()
+    assert table.rows(batch.data, True).arrays[2].tolist() == ([3.0, 5.0] if nested_first else [5.0, 3.0])
+    assert table.feature_names == ["a.b"]
+
+
+def test_one_key_twice_is_refused():
+    with pytest.raises(BadRow, match=r":1: expected one cell under 'a.b', found two: a key with a dot, and one inside an object"):
+        nr.train(lines([{"a.b": 5, "y": 1, "a": {"b": 3}}]), "pa1", format="jsonl", target="y")
+    frame = pa.table({"a.b": [1], "a": [{"b": 2}]})
+    with pytest.raises(ValueError, match="there are two columns 'a.b'"):
+        nr.pipeline(nr.PA1()).partial_fit(frame, [1])
+
+
+# ---- labels ------------------------------------------------------------------------------------------------------------
+def labelled(a, b):
+    return [{"a": 1, "y": a}, {"a": 2, "y": b}]
+
+
+@pytest.mark.parametrize("classes", [(1, 0), ("1", "0"), (True, False), ("True", "False"), ("yes", "no")])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_labels_are_read_as_the_classes_of_the_model(classes, kind):
+    write = {"csv": csv, "jsonl": lines, "parquet": parquet}
+    model = nr.train(lines(labelled(*classes) * 20), nr.PA1(), format="jsonl", target="y").model
+    data = write[kind](labelled(*classes))
+    (said,) = answer(data, model, format=kind)
+    truth = said.truth.array() if isinstance(said.truth, Coded) else said.truth
+    assert truth.tolist() == said.y.tolist() == list(classes)
+    more = nr.train(data, model, format=kind).model
+    assert sorted(more.classes_.tolist()) == sorted(classes)
+
+
+def test_classes_of_one_type_are_not_merged():
+    labels = Labels()
+    labels.extend(["1", "True", 0])
+    coded = Coded(["1.0", "true", "0", "1"], np.array([3, 0, 1, 2]))
+    assert labels.read(coded).array().tolist() == ["1", "1.0", "true", 0]
+    numbers = np.array([1, 0, 2])
+    assert labels.read(numbers).array().tolist() == ["1", 0, 2]
+    labels = Labels([1, 0])
+    assert labels.read(numbers) is numbers
+
+
+def test_labels_that_are_no_classes_are_said():
+    model = trained(labelled("<=50K", ">50K") * 20)
+    with pytest.warns(UserWarning, match=r"none of the labels of its first rows \('<=50K.', '>50K.'\) is a class of the model"):
+        list(answer(csv(labelled("<=50K.", ">50K.")), model, format="csv"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(answer(csv(labelled("<=50K", "other")), model, format="csv"))
+
+
+def test_truth_values_beside_numbers_are_no_labels():
+    with pytest.raises(TypeError, match="the target 'y' holds numbers in some rows and truth values in others"):
+        nr.train(lines([*labelled(True, False), {"a": 2, "y": 1}]), "pa1", format="jsonl", target="y")

@@ -211,3 +211,19 @@ def test_rows_of_numbers_for_a_model_of_columns(table, tmp_path):
         done.exit_code,
         "learned from a table with named columns, and these rows have numbers for names" in " ".join(done.output.split()),
     ) == (1, True)
+
+
+@pytest.mark.parametrize(("model", "options"), [("pa1", ["--hash-bits", "18"]), ("random_fourier(5,rbf(0.1))>pa1", [])])
+def test_vw_text_is_not_answered_by_a_model_of_svmlight_rows(tmp_path, model, options):
+    """Behind folded or random features, names and numbers look alike."""
+    rows, text, save = tmp_path / "a.svm", tmp_path / "a.vw", str(tmp_path / "m.nr")
+    rows.write_text("1 1:2\n-1 2:1\n")
+    text.write_text("1 |f a\n-1 |f b\n")
+    for source, other in ((rows, text), (text, rows)):
+        done = CliRunner().invoke(main, ["train", str(source), "-m", model, *options, "--save", save, "--overwrite"])
+        assert done.exit_code == 0, done.output
+        for command in (["predict", str(other), "--model-file", save], ["train", str(other), "--save", save, "--continue"]):
+            done = CliRunner().invoke(main, command)
+            kinds = [{"svm": "svmlight"}.get(p.suffix[1:], "vw") for p in (source, other)]
+            assert done.exit_code == 1, done.output
+            assert f"expected rows of {kinds[0]}, on which the model was trained, got {kinds[1]}: {other}" in done.output

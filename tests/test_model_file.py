@@ -672,3 +672,18 @@ def test_a_copy_is_a_copy(tiny, tmp_path):
     same(a, b)
     a.learn_one({"n0": 1.0}, 2)
     assert a.n_seen_ == b.n_seen_ + 1
+
+
+def test_a_model_that_could_not_be_loaded_is_not_written(tmp_path):
+    """The good one on disk stays."""
+    path = tmp_path / "m.nr"
+    m = nr.PA1().partial_fit(np.eye(2), [0, 1])
+    m.save(path)
+    before = path.read_bytes()
+    m.state[0][0] = np.inf
+    told = "expected finite numbers in state.w, found array.*: the learner met numbers too large for it. Scale them"
+    with pytest.raises(nr.ModelFileError, match=f"m.nr was not written: {told}"):
+        m.save(path)
+    with pytest.raises(nr.ModelFileError, match=told):
+        m.to_bytes()
+    assert path.read_bytes() == before

@@ -154,3 +154,13 @@ def test_bad_objects_of_an_array(tmp_path, text, said):
 def test_an_array_of_nothing(tmp_path):
     (tmp_path / "a.json").write_text(" [ ] \n")
     assert read(JsonReader(tmp_path / "a.json")) == []
+
+
+def test_a_name_that_is_also_a_value_is_still_a_header(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("p,x\np,1\nq,2\n")
+    (batch,) = nr.stream(path, format="csv").reader.batches()
+    assert batch.data.to_pydict() == {"p": ["p", "q"], "x": [1, 2]}
+    path.write_text("p,x\np,a\nq,b\n")  # without numbers there is no telling
+    (batch,) = nr.stream(path, format="csv").reader.batches()
+    assert batch.data.to_pydict() == {"c0": ["p", "p", "q"], "c1": ["x", "a", "b"]}

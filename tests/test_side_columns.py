@@ -94,9 +94,9 @@ def test_tables_fill_bundles_users_and_items(name, tmp_path):
     convert(source, tmp_path / name)
     opened = nr.stream(tmp_path / name, target="y", bundle="q", user="u", item="i")
     (batch,) = opened.chunks()
-    assert batch.columns["bundle"].tolist() == [1, 1, 2]
+    assert batch.columns["bundle"].tolist() == ["1", "1", "2"]
     assert batch.columns["user"].tolist() == ["ann", "bob", "ann"]
-    assert batch.columns["item"].tolist() == [10, 11, 12]
+    assert batch.columns["item"].tolist() == ["10", "11", "12"]
     assert opened.front.names == ["x"], "none of them is a feature"
     with pytest.raises(ValueError, match="'nobody'"):
         list(nr.stream(tmp_path / name, target="y", user="nobody").chunks())
@@ -122,4 +122,40 @@ def test_tables_in_files_know_their_side_columns(tmp_path):
     nr.train(source, "pa1", target="y", bundle="q", save=tmp_path / "m.nr")
     model = nr.load(tmp_path / "m.nr")
     assert model.front.table.bundle == "q"
-    assert [v for said in answer(source, model) for v in said.ids] == [1, 1, 2]
+    assert [v for said in answer(source, model) for v in said.ids] == ["1", "1", "2"]
+
+
+CELLS = [" 5 ", "0012", "1.50", "1e2", "12345678901234567890", "true", "NA"]
+
+
+@pytest.mark.parametrize("role", ["id", "bundle", "user", "item"])
+def test_names_are_text_and_verbatim(tmp_path, role):
+    path = tmp_path / "a.csv"
+    path.write_text("x,name,y\n" + "".join(f"1,{cell},1\n" for cell in CELLS))
+    (batch,) = nr.stream(path, target="y", **{role: "name"}).chunks()
+    assert batch.columns[role].tolist() == CELLS
+    written = ['" 5 "', "12", "1.50", "1e2", "12345678901234567890", "true", '"0012"']
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f'{{"x": 1, "name": {cell}, "y": 1}}\n' for cell in written))
+    (batch,) = nr.stream(path, target="y", **{role: "name"}).chunks()
+    assert batch.columns[role].tolist() == [cell.strip('"') for cell in written]
+
+
+def test_an_id_that_is_a_feature_too_is_read_as_one(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n 1 ,1\n 2 ,0\n")
+    nr.train(path, "pa1", target="y", save=tmp_path / "m.nr")
+    model = nr.load(tmp_path / "m.nr")
+    plain = [a.scores.tolist() for a in answer(path, model)]
+    model.front.table.identify("x")
+    assert [a.scores.tolist() for a in answer(path, model)] == plain
+
+
+def test_queries_of_svmlight_come_back_as_they_were(tmp_path):
+    source = tmp_path / "a.csv"
+    source.write_text("q,x,y\n12,0.5,1\n0,0.5,1\n")
+    convert(source, tmp_path / "a.svm", target="y", bundle="q")
+    assert (tmp_path / "a.svm").read_text() == "1 qid:12 0:0.5\n1 qid:0 0:0.5\n"
+    source.write_text("q,x,y\n12,0.5,1\n0012,0.5,1\n")
+    with pytest.raises(ValueError, match=r"whole numbers for queries \(qid\), got '0012'"):
+        convert(source, tmp_path / "b.svm", target="y", bundle="q")

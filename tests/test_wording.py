@@ -68,4 +68,4 @@ def test_a_model_of_hashed_features(here):
     assert "2^5 places: --hash-bits 6 does not fit it" in told
     assert CliRunner().invoke(main, ["train", "t.csv", "-m", "pa1_regressor", "--target", "y", "--save", "t.nr"]).exit_code == 0
     told = said("predict", "t.csv", "--model-file", "t.nr", "--target", "a", code=2)
-    assert "the model knows its own columns (--target y): leave out --target" in told
+    assert "the model was trained with --target y, not --target a: leave out --target" in told

@@ -23,17 +23,23 @@ def command(source: tuple[str, ...], destination: str, as_json: bool, quiet: boo
     """Write SOURCE to DESTINATION in the format of its name: .svm, .vw, .csv, .tsv, .jsonl, .parquet or .npz.
 
     .gz, .zst or .bz2 after it packs text. From table to table the columns stay as they are. To svmlight, VW and npz a table is
-    written as the features that a learner would see, so it needs --target; labels that are texts become numbers there, by first
-    appearance, and are listed.
+    written as the features that a learner would see, so it needs --target, which is guessed as train does unless given; labels
+    that are texts become numbers there, by first appearance, and are listed.
 
     \b
     noregret convert mail.svm.gz mail.parquet
     noregret convert mail.csv mail.svm --target spam --text body
     """  # noqa: D301  click reads the mark
-    from ..streams.writers import convert
+    from ..streams.stream import stream
+    from ..streams.writers import TABLES, convert, format_of
+    from ..training.guessing import with_guess_or_note
 
+    kind, _ = format_of(destination)
+    opened, notes = stream(source_of(source), **reading(options)), list[str]()
+    if kind not in TABLES:
+        opened, notes = with_guess_or_note(opened)
     with watching(quiet, "the reader", leave=False) as shown:
-        done = convert(source_of(source), destination, limit=options["limit"], watch=shown, **reading(options))
+        done = convert(opened, destination, limit=options["limit"], watch=shown)
     found: dict[str, Any] = {
         "source": done.stream.name,
         "file": destination,
@@ -42,10 +48,13 @@ def command(source: tuple[str, ...], destination: str, as_json: bool, quiet: boo
         "skipped": done.stream.skipped.count,
         "bytes": os.path.getsize(destination),
         "labels": done.labels,
+        "notes": notes,
     }
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
+    for note in notes:
+        click.echo(f"Note: {note}", err=True)
     skipped = f", {plural(done.stream.skipped.count, 'bad row')} left out" if done.stream.skipped.count else ""
     click.echo(f"Wrote {plural(done.rows, 'row')} to {printable(destination)} ({done.kind}, {size(found['bytes'])}){skipped}.")
     if done.labels:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..files.drafts import check_folder
 from ..streams.formats import files
-from .wording import note_names
+from .wording import note_names, spoken
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -180,7 +181,7 @@ def is_model(name: str) -> bool:
 
 def given(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """Return the options among these that the user gave, as the library takes them."""
-    found = {name: options[name] for name in names if options.get(name) not in (None, (), False)}
+    found = {name: options[name] for name in names if options.get(name) not in (None, ()) and options[name] is not False}
     if "header" in names and options.get("header") is False:
         found["header"] = False
     for name in ("numeric", "categorical", "text", "date", "ignore"):
@@ -192,6 +193,17 @@ def given(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 def reading(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of the source, without the limit, which is not one of the stream."""
     return {k: v for k, v in given(options, SOURCE).items() if k != "limit"}
+
+
+@contextmanager
+def as_usage() -> Iterator[None]:
+    """Let options that contradict a model be wrong usage inside this block."""
+    from ..training.opening import OtherOptions
+
+    try:
+        yield
+    except OtherOptions as e:
+        raise click.UsageError(spoken(str(e))) from None
 
 
 # ---- how a study is watched ------------------------------------------------------------------------------------------

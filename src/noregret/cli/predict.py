@@ -11,10 +11,9 @@ import click
 
 from ..text import amount, plural
 from .answers import FORMS
-from .options import Command, Option, reading, source_argument, source_of, source_options
+from .options import Command, Option, as_usage, reading, source_argument, source_of, source_options
 from .plugins import plugin_option
 from .progress import watching
-from .wording import spoken
 
 
 @click.command("predict", cls=Command, short_help="Answer the rows of a source with a saved model.")
@@ -65,7 +64,8 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     from ..training.opening import options_for
 
     model = load(model_file)
-    opened = stream(source_of(source), **options_for(model, columns(model, reading(options))))
+    with as_usage():
+        opened = stream(source_of(source), **options_for(model, identified(model, reading(options))))
     found = Tally(getattr(model, "learner", model))
     with watching(quiet, found.learner.name, leave=False) as shown, target(output) as out:
         lines = FORMS["json" if as_json else form](out, found.names() if options["scores"] else None)
@@ -80,19 +80,11 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
         click.echo(found.sentence(), err=True)
 
 
-def columns(model: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of the source; those about columns must agree with the model's, except the id."""
-    from ..algorithm.params import same_value
-
+def identified(model: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the source without the column of ids, which a table takes from any column."""
     table = getattr(getattr(model, "front", None), "table", None)
-    if table is None:
-        return options
-    for name in [k for k in options if k in table.get_params()]:
-        value = options.pop(name)
-        if name == "id":
-            table.identify(value)
-        elif not same_value(value, getattr(table, name)):
-            raise click.UsageError(spoken(f"the model knows its own columns ({name}={getattr(table, name)!r}): leave out {name}="))
+    if table is not None and "id" in options:
+        table.identify(options.pop("id"))
     return options
 
 

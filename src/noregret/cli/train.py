@@ -17,7 +17,7 @@ import click
 
 from ..text import plural, printable, size
 from . import learners
-from .options import ARGS, Option, ParamType, reading, source_argument, source_of, source_options
+from .options import ARGS, Option, ParamType, as_usage, reading, source_argument, source_of, source_options
 from .plugins import plugin_option
 from .progress import in_main_thread, watching
 
@@ -92,7 +92,7 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     resuming = check_file(Path(save), options["resume"] or options["continue_"], options["overwrite"], chosen)
     rows, seconds = options["checkpoint_every"]
     start = monotonic()
-    with watching(quiet, model or "a learner", leave=False) as shown, stopping() as stop:
+    with watching(quiet, model or "a learner", leave=False) as shown, stopping() as stop, as_usage():
 
         def same(found: Any) -> None:
             if resuming and shown.calls == 0 and chosen is not None:

@@ -59,8 +59,15 @@ class Saved:
         return found
 
     def save(self, path: Any) -> None:
-        """Write everything to a file: parameters, state, counters, labels, features. It resumes bit for bit."""
-        store(path, *headed(self))
+        """Write everything to a file: parameters, state, counters, labels, features. It resumes bit for bit.
+
+        A model with numbers that `load` would refuse is refused, and the file stays as it was.
+        """
+        try:
+            found = headed(self)
+        except ModelFileError as e:
+            raise ModelFileError(f"{path} was not written: {e}") from None
+        store(path, *found)
 
     @classmethod
     def load(cls, path: Any) -> Self:

@@ -26,7 +26,9 @@ def packed(spec: Any, state: Any, old: Dims, dims: Dims) -> Tensors:
         if slot.dtype is object:
             tensors[f"state.{at}"] = written(a[: int(state[0].size[0])], "a support vector")
         elif not slot.scratch:
-            cells, places = listing(slot, slot.view(slot.grow(a, old, dims), dims))
+            whole = slot.view(slot.grow(a, old, dims), dims)
+            check_cells(slot, whole, dims, f"state.{at}")  # what could not be loaded is not written over what can
+            cells, places = listing(slot, whole)
             tensors |= {f"state.{at}": cells} | ({} if places is None else {f"at.{at}": places})
     return tensors
 
@@ -74,8 +76,8 @@ def check_cells(slot: Slot, a: np.ndarray, dims: Dims, what: str) -> None:
     if a.dtype.kind == "f":
         if not (np.isfinite(a) | (slot.squares & (a == np.inf))).all():
             raise ModelFileError(
-                f"expected finite numbers in {what}, found {brief(a[~np.isfinite(a)][:3])}; the learner met numbers too large "
-                "for it (scale them, and learn again), or the file was changed"
+                f"expected finite numbers in {what}, found {brief(a[~np.isfinite(a)][:3])}: the learner met numbers too large "
+                "for it. Scale them, and learn again"
             )
         expect(slot.axes != () or slot.fill != 1.0 or a[0] != 0.0, f"a multiplier in {what}", a[:1])
     if a.dtype.kind == "i" and (slot.most or slot.axes == ()):

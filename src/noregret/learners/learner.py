@@ -32,6 +32,7 @@ class Progress(NamedTuple):
     seen: int = 0  # the tally's note of the classes seen
     tie: int = 1
     positive: int = 0
+    blind: int = 0  # so many of them, the first, were answered before any label was known
 
 
 class Learner(KernelInterface, Base):

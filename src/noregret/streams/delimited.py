@@ -284,7 +284,7 @@ class CsvReader(BlockReader):
         columns = []
         for name, column in zip(self.columns, table.columns, strict=True):
             if pa.types.is_string(column.type):
-                cells = trimmed(column, missing=name != self.id)
+                cells = column if name in self.verbatim else trimmed(column, missing=name not in self.naming)
                 column = self._as(name, cells, wanted[name])
                 if name == self.target and changed(cells, column):
                     self._labels = self._pointed(cells)
@@ -506,13 +506,15 @@ def refuse_twice(names: list[str], path: str) -> None:
 def is_header(cells: list[str], more: list[list[str]]) -> bool:
     """Return whether a first row looks like names: all different, short, none a number or missing, none met again below.
 
-    The first may be empty: so frames are written whose rows are numbered.
+    The first may be empty: so frames are written whose rows are numbered. Above a column of numbers, a name may be met again.
     """
     if len(cells) > 1 and not cells[0] and all(row and NUMERIC.fullmatch(row[0]) for row in more):
         cells = ["row", *cells[1:]]
     if len(set(cells)) < len(cells) or any(c in MISSING or NUMERIC.fullmatch(c) or len(c) > LONGEST_NAME for c in cells):
         return False
-    return not any(row[j] == c for row in more for j, c in enumerate(cells) if j < len(row))
+    columns = list(zip(*(row for row in more if len(row) == len(cells)), strict=True))
+    numbers = any(all(NUMERIC.fullmatch(cell) for cell in column) for column in columns)
+    return numbers or not any(row[j] == c for row in more for j, c in enumerate(cells) if j < len(row))
 
 
 def sniffed_delimiter(data: bytes, among: str = ",;\t|") -> str:

@@ -9,6 +9,8 @@ from time import sleep
 from typing import Any
 
 from ..inputs.batch import Batch, Position, Reader
+from ..text import plural
+from .marks import Mark, compared, mark
 from .source import Held, is_plain, place
 from .table_reader import BlockReader
 from .text_reader import TextReader
@@ -41,12 +43,14 @@ class Growing(Reader):
         """Yield the examples, from a position on, until `idle` ends the pass."""
         done = 0
         known: os.stat_result | None = None
+        was = mark(self.paths[0], 0 if position is None else position["offset"])
         while True:
             begun = 0 if position is None else position["offset"]
-            known = self._still(known, max(begun, done))
+            known = self._still(known, was)
             end = self._whole(begun, known.st_size)
             if end > max(begun, done):
                 done = end
+                was = mark(self.paths[0], end)
                 piece = self.reader = self.reader.piece(None, place(self.paths, 0, offset=end))
                 for batch in piece.batches(position):
                     position, self.read, self.skipped = batch.position, piece.read, piece.skipped
@@ -56,14 +60,21 @@ class Growing(Reader):
             else:
                 sleep(PAUSE)
 
-    def _still(self, known: os.stat_result | None, done: int) -> os.stat_result:
+    def _still(self, known: os.stat_result | None, was: Mark) -> os.stat_result:
         """Return what the system says of the file; refuse one that is not the file that was read before."""
         path = self.paths[0]
         now = os.stat(path)
         if known is not None and (now.st_ino, now.st_dev) != (known.st_ino, known.st_dev):
             raise ValueError(f"{path} was replaced by another file while it was followed: what came before is learned")
-        if now.st_size < done:
-            raise ValueError(f"{path} was cut to {now.st_size} bytes after {done} of them were read: what came before is learned")
+        if now.st_size < was["size"]:
+            raise ValueError(
+                f"{path} was cut to {now.st_size} bytes after {was['size']} of them were read: what came before is learned"
+            )
+        if compared(path, was) == "other":
+            raise ValueError(
+                f"{path} was rewritten while it was followed: expected its first {plural(was['size'], 'byte')} to stay the same. "
+                "What came before is learned"
+            )
         return now
 
     def _whole(self, begun: int, size: int) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from ..inputs.batch import Batch, Position, Reader, Skipped
 from ..inputs.checking import Rows
 from ..inputs.features import Columns, Features, Hashed, Numbers
-from ..text import meant
+from ..text import meant, plural
 from ..transforms.front import Front
 from ..transforms.namespaces import Namespaces
 from ..transforms.scale import Normalize, Scale
@@ -36,6 +36,7 @@ class Stream:
     def __init__(self, reader: Reader, front: Front | None = None) -> None:
         self.reader = reader
         self.front = front
+        self.rows = 0  # of the last pass, those of weight 0 included
 
     @property
     def name(self) -> str:
@@ -61,8 +62,25 @@ class Stream:
             self.reader.heed(front.table, needed)
         if not needed:
             self.reader.allow_unlabelled()
+        self.rows = 0
         for batch in self.reader.batches(position):
-            yield batch if front is None else front.batch(batch, learn)
+            self.rows += batch.n
+            yield batch if front is None else self._featured(front, batch, learn)
+
+    def _featured(self, front: Front, batch: Batch, learn: bool) -> Batch:
+        """Return a batch behind a front; an error names the file."""
+        try:
+            return front.batch(batch, learn)
+        except (ValueError, TypeError) as e:
+            if "path" not in batch.position:
+                raise
+            raise type(e)(f"{batch.position['path']}: {e}") from e
+
+    def nothing(self) -> ValueError:
+        """Return the error of a pass that found no example, with what was there instead."""
+        found = [f"{plural(self.rows, 'row')} of weight 0"] if self.rows else []
+        found += [f"{plural(self.skipped.count, 'bad row')}, the first {self.skipped.first[0]}"] if self.skipped.count else []
+        return ValueError(f"{self.name} has no examples{', but ' if found else ''}{' and '.join(found)}")
 
     def features(self, rows: Rows, bias: bool) -> Features:
         """Return the table of features of a model that begins with these rows."""

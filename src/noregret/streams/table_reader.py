@@ -84,7 +84,8 @@ class TableReader(Reader):
         self.replayable = self.size is not None  # not so: standard input, pipes
         self.weight: str | None = None  # a column whose numbers must not be negative
         self.ignored: frozenset[str] = frozenset()  # columns that may hold anything
-        self.id: str | None = None  # a column that is kept as it is written
+        self.naming: frozenset[str] = frozenset()  # columns of names, which are kept as they are written
+        self.verbatim: frozenset[str] = frozenset()  # those of them where space around a cell is part of it
         self._found = Skipped()
 
     def heed(self, table: Table, learn: bool) -> None:
@@ -92,7 +93,7 @@ class TableReader(Reader):
         self.required = tuple(table.needed) if learn else ()
         self.weight = table.weight if learn else None
         self.ignored = frozenset(table.ignored)
-        self.id = table.id
+        self.naming, self.verbatim = frozenset(table.naming), frozenset(table.verbatim)
 
     def bad(self, bad: BadRow) -> None:
         """Stop at a bad row, or count it."""

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import count
 from types import NoneType
@@ -118,10 +119,10 @@ class JsonReader(BlockReader):
         return missing or (self.weight is not None and (pc.min(rows.column(self.weight)).as_py() or 0) < 0)
 
     def _rewrites(self, rows: Any) -> bool:
-        """Return whether ids were read as real numbers, which may be written otherwise."""
+        """Return whether names were read as real numbers, which may be written otherwise."""
         import pyarrow as pa
 
-        return self.id in rows.schema.names and pa.types.is_floating(rows.column(self.id).type)
+        return any(f.name in self.naming and pa.types.is_floating(f.type) for f in rows.schema)
 
     def _slowly(self, path: str, data: bytes, numbers: Iterable[int]) -> Any:
         """Parse line by line, and say which line is bad."""
@@ -150,9 +151,14 @@ class JsonReader(BlockReader):
             raise BadRow(path, number, None, "finite numbers", "one of thousands of digits") from None
         if not isinstance(x, dict):
             raise BadRow(path, number, None if self.array else 1, wanted, f"a {type(x).__name__}")
-        cells = dict(flat({k: v for k, v in x.items() if k not in self.ignored}))
-        if self.id is not None and isinstance(cells.get(self.id), (int, float)):
-            cells |= {k: v for k, v in flat(json.loads(line, parse_int=str, parse_float=str)) if k == self.id}
+        given = list(flat({k: v for k, v in x.items() if k not in self.ignored}))
+        cells = dict(given)
+        if len(cells) < len(given):
+            twice = next(name for name, n in Counter(name for name, _ in given).items() if n > 1)
+            raise BadRow(path, number, None, f"one cell under {brief(twice)}", "two: a key with a dot, and one inside an object")
+        if any(isinstance(cells.get(name), (int, float)) for name in self.naming):
+            written = flat(json.loads(line, parse_int=str, parse_float=str))
+            cells |= {k: json.dumps(v) if isinstance(v, bool) else v for k, v in written if k in self.naming}
         for name, v in cells.items():
             if HALVES.search(name) or (isinstance(v, str) and HALVES.search(v)):
                 raise BadRow(path, number, None, f"text under {brief(name)}", "half of a surrogate pair")
@@ -213,7 +219,7 @@ def fast_json(data: bytes, ignored: Iterable[str] = ()) -> Any:
             table = table.flatten()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
-    if table.num_rows != lines:
+    if table.num_rows != lines or len(set(table.column_names)) < table.num_columns:  # a.b may be one key, or b in a
         return None
     kinds = pa.types
     for f, column in zip(table.schema, table.columns, strict=True):

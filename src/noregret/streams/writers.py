@@ -168,8 +168,11 @@ class Lines(Writer):
         queries = batch.column("bundle")
         if queries is None:
             return label
-        if queries.dtype.kind not in "iu":
-            raise ValueError(f"svmlight has whole numbers for queries (qid), got {queries[0]!r}: write a table")
+        if queries.dtype.kind not in "iu":  # texts, which must come back as they are
+            strange = next((q for q in queries.tolist() if not re.fullmatch("0|[1-9][0-9]{0,17}", q or "")), None)
+            if strange is not None:
+                raise ValueError(f"svmlight has whole numbers for queries (qid), got {strange!r}: write a table")
+            queries = queries.astype(np.int64)
         return [*label, pc.if_else(queries < 0, "", joined("qid:", texts(queries)))]
 
 

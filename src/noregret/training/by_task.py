@@ -88,8 +88,9 @@ def by_task(learner: Learner) -> ByTask:
 
 
 def suited(y: Any, learner: Learner) -> Any:
-    """Return the labels of a stream as this learner takes them."""
-    return by_task(learner).suited(y, learner.name)
+    """Return the labels of a stream as this learner takes them; labels that mean classes it knows, as those are written."""
+    y, known = by_task(learner).suited(y, learner.name), getattr(learner.held, "labels", None)
+    return y if known is None else known.read(y)
 
 
 # ---- where no learner is named ---------------------------------------------------------------------------------------------
@@ -98,8 +99,10 @@ def task_of(opened: Stream) -> tuple[str, list[str]]:
     if not opened.reader.replayable:
         raise ValueError("standard input is read once, and the learners depend on what is in it: name them")
     batch = next(iter(opened.chunks()), None)
-    if batch is None or batch.y is None:
-        raise ValueError(f"{opened.name} has no {'examples' if batch is None else 'labels'}")
+    if batch is None:
+        raise opened.nothing()
+    if batch.y is None:
+        raise ValueError(f"{opened.name} has no labels")
     if isinstance(batch.y, Coded) and not amounts(batch.y):
         return "classification", []
     values = np.unique(as_numbers(batch.y, ""))

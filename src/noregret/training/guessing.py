@@ -21,21 +21,51 @@ def with_target(opened: Stream, *models: Any) -> tuple[Stream, list[str]]:
 
     None stands for a model that is still to be chosen. A table whose column of labels cannot be guessed is refused.
     """
+    columns = columns_without_labels(opened) if all(map(needs_labels, models)) else None
+    if columns is None:
+        return opened, []
+    found, notes = with_guess(opened, columns)
+    if not notes:
+        title = opened.reader.title
+        raise ValueError(f"{title} has no labels: name their column (target, --target), one of {listing(columns)}")
+    return found, notes
+
+
+def with_guess_or_note(opened: Stream) -> tuple[Stream, list[str]]:
+    """Return a stream with labels where their column can be guessed, and a note about it; and one where it has none."""
+    columns = columns_without_labels(opened)
+    if columns is None:
+        return opened, []
+    found, notes = with_guess(opened, columns)
+    return found, notes or ["No target was named (target, --target): all columns were written as features."]
+
+
+def columns_without_labels(opened: Stream) -> list[str] | None:
+    """Return the columns of a table of which none is named as that of the labels; None where there are labels, or no table."""
     table = None if opened.front is None else opened.front.table
-    if table is None or table.target is not None or not all(map(needs_labels, models)):
-        return opened, []
     reader = copy.copy(opened.reader)
+    if table is None or table.target is not None:
+        return None
     if not (reader.replayable or isinstance(reader, TableReader)):  # an iterator, whose examples bring their labels
-        return opened, []
+        return None
     reader.heed(table, False)
     first = next(iter(reader.batches()), None)
     if first is None or first.y is not None or isinstance(first.data, list):
-        return opened, []
-    columns = [name for name, _ in fields_of(first.data)]
-    found = None if table.column_roles or not reader.replayable else guessed(columns, reader.usual_target, table)
+        return None
+    opened.reader.usual_target = reader.usual_target
+    return [name for name, _ in fields_of(first.data)]
+
+
+def with_guess(opened: Stream, columns: list[str]) -> tuple[Stream, list[str]]:
+    """Return a stream whose labels are in the column that was guessed, and a note; the stream itself in doubt."""
+    assert opened.front is not None
+    table = opened.front.table
+    assert table is not None
+    sure = opened.reader.replayable and not table.column_roles
+    found = guessed(columns, opened.reader.usual_target, table) if sure else None
     if found is None:
-        raise ValueError(f"{reader.title} has no labels: name their column (target, --target), one of {listing(columns)}")
-    front = Front(Table(**{**table.get_params(), "target": found}), opened.front.fresh().maps if opened.front else ())
+        return opened, []
+    front = Front(Table(**{**table.get_params(), "target": found}), opened.front.fresh().maps)
     return Stream(opened.reader, front), [f"No target was named: column {found!r} was taken (target, --target)."]
 
 

@@ -14,14 +14,14 @@ from ..inputs.batch import Batch
 from ..learners.learner import has_bias
 from ..spelling import made
 from ..streams.growing import Growing
+from ..streams.marks import files_of, marks
 from ..streams.source import is_plain, size_of
 from ..streams.stream import Stream, counting, stream
 from ..transforms.pipeline import Pipeline
 from .by_task import first_learner, suited
 from .guessing import with_target
-from .marks import files_of, marks
 from .opening import Trainable, opening, options_for, same_rows
-from .proceeding import beginning, continued, noted, resumed
+from .proceeding import beginning, check_epochs, continued, noted, resumed
 
 Watch = Callable[[int, Stream, Trainable], None]
 
@@ -93,6 +93,7 @@ def train(
             at = resumed(path, found, opened)
         else:
             opened, at = continued(path, found, opened, lambda paths: growing(stream(paths, y, **options)))
+        check_epochs(path, at, epochs)
         drafts.clear(path)
     done = Job(chosen, opened, path, at).run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
     return done._replace(notes=notes)
@@ -125,7 +126,8 @@ class Job:
         if opened.front is not None and not isinstance(model, Pipeline):
             self.model = Pipeline.of(opened.front.fresh(), self.learner)
         self.front = self.model.front if isinstance(self.model, Pipeline) else None
-        self.at = at
+        folded = opened.reader.hash_bits is not None or (opened.front is not None and opened.front.outputs is not None)
+        self.at = {**at, "format": opened.kind} if folded else at  # such features do not tell where they come from
         self.paths = files_of(opened.reader)
         self.sizes: list[int] = []  # of the files, when the pass began
         self.saved_at, self.saved_when = self._seen(), monotonic()
@@ -168,7 +170,7 @@ class Job:
                     break
             self._end_pass(cut)
         if self._seen() == 0:
-            raise ValueError(f"{self.opened.name} has no examples")
+            raise self.opened.nothing()
         added = self._seen() - before
         if added or noted(self.at) != self.model.extras.get("stream"):  # what has nothing new stays as it is
             self.save()

@@ -10,9 +10,15 @@ from ..learners.learner import Learner
 from ..streams.stream import Stream
 from ..transforms.front import Front
 from ..transforms.pipeline import Pipeline
-from ..transforms.table import Table
+from ..transforms.scale import Normalize, Scale
+from ..transforms.table import Table, crosses_of, listed, names_in
 
 Trainable = Learner | Pipeline
+NAMED = "vw"  # the format whose features have names and are hashed by the reader
+
+
+class OtherOptions(ValueError):
+    """Options of a source that say other than what a model was trained with."""
 
 
 def steps_of(model: Trainable) -> list[Any]:
@@ -41,10 +47,16 @@ def with_task(options: Mapping[str, Any], models: Sequence[Any]) -> dict[str, An
 
 
 def options_for(model: Trainable, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that open a stream for a model: its own features where it has learned some."""
+    """Return the options that open a stream for a model: its own features where it has learned some.
+
+    Options that say other than it was trained with are refused.
+    """
     if isinstance(model, Pipeline):
-        options, learner = {**options, **opening(model)}, model.learner
+        own, learner = opening(model), model.learner
+        check_options(own.get("front"), options)
+        options = {**options, **own}
     else:
+        check_options(Front() if model.started else None, options)
         options, learner = with_task(options, [model]), model
     features = learner.model.features if learner.started else None
     if not isinstance(features, Hashed):
@@ -54,6 +66,36 @@ def options_for(model: Trainable, options: dict[str, Any]) -> dict[str, Any]:
             f"the model folds features into 2^{features.bits} places: hash_bits={options['hash_bits']} does not fit it"
         )
     return {**options, "hash_bits": features.bits}
+
+
+def check_options(front: Front | None, options: Mapping[str, Any]) -> None:
+    """Refuse options that do not describe the front of a model, where it has one: they would be ignored, or mixed with it."""
+    if front is None:
+        return
+    known = {} if front.table is None else front.table.get_params()
+    for m in front.maps:
+        known |= {"scale": m.get_params() == Scale().get_params() or m} if isinstance(m, Scale) else {}
+        known |= {"normalize": m.norm} if isinstance(m, Normalize) else {}
+    for name in [k for k in options if k in known or k in ("scale", "normalize")]:
+        was, value = known.get(name), options[name]
+        if unset(value):
+            continue
+        if unset(was):
+            raise OtherOptions(f"the model was trained without {name}=: leave out {name}=")
+        if in_any_order(name, was) != in_any_order(name, value):
+            raise OtherOptions(f"the model was trained with {name}={was!r}, not {name}={value!r}: leave out {name}=")
+
+
+def unset(value: Any) -> bool:
+    """Return whether an option says nothing; 0 says something."""
+    return value is None or value is False or value in ((), [])
+
+
+def in_any_order(name: str, value: Any) -> Any:
+    """Return an option in a form in which those that mean the same are equal: columns are named in any order."""
+    if name == "cross":
+        return {names_in(c) for c in crosses_of(value)}
+    return {*listed(value)} if isinstance(value, (str, list, tuple)) else value
 
 
 def same_rows(opened: Stream, model: Trainable) -> None:
@@ -70,3 +112,6 @@ def same_rows(opened: Stream, model: Trainable) -> None:
             f"expected rows of numbers, got {opened.kind}: the model learned from rows of numbered features, and those of "
             f"{opened.name} are hashed"
         )
+    was = (model.extras.get("stream") or {}).get("format", opened.kind)
+    if was != opened.kind and NAMED in (was, opened.kind):  # folded into the same places, names and numbers look alike
+        raise TypeError(f"expected rows of {was}, on which the model was trained, got {opened.kind}: {opened.name}")

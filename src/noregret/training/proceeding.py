@@ -9,10 +9,10 @@ from typing import Any
 
 from ..inputs.checking import warn
 from ..streams.formats import of_address
+from ..streams.marks import KEPT, Mark, compared, files_of, learned_elsewhere
 from ..streams.source import is_plain, open_plain, size_of
 from ..streams.stream import Stream
 from ..text import plural
-from .marks import KEPT, Mark, compared, files_of, learned_elsewhere
 
 At = dict[str, Any]  # plain JSON values, saved with the model
 
@@ -92,7 +92,7 @@ def continued(path: Path, found: At | None, opened: Stream, reopen: Callable[[li
     current = found["position"] or found["end"]
     now = next((file for file in paths if current and os.path.normpath(file) == os.path.normpath(current.get("path", ""))), None)
     if found["position"] is not None and (found["epoch"] or now is None):
-        if now is not None:  # in a later pass over the same files
+        if now is not None and found["source"] == opened.name:  # in a later pass over the same files
             return opened, resumed(path, found, opened)
         finished(path, found)
     how = {file: related(file, learned) for file in paths}
@@ -158,7 +158,17 @@ def finished(path: Path, found: At) -> None:
     if file is not None and not os.path.exists(file):
         warn("UserWarning", f"{path} stopped in {file}, which is gone: what was left of it is not learned")
     elif file is None or goes_on(file, compared(file, found["files"][-1]), found):
-        raise ValueError(
-            f"{path} stopped in the middle of {found['source']}, after {plural(found['epoch_examples'], 'row')}: "
-            "give that source and resume=True first"
-        )
+        epochs = f", epochs={found['epoch'] + 1} or more" if found["epoch"] else ""
+        raise ValueError(f"{path} {stopped(found)}: give that source{epochs} and resume=True first")
+
+
+def stopped(at: At) -> str:
+    """Return where a training stopped in the middle of its source."""
+    where = f"pass {at['epoch'] + 1} over" if at["epoch"] else "the middle of"
+    return f"stopped in {where} {at['source']}, after {plural(at['epoch_examples'], 'row')}"
+
+
+def check_epochs(path: Path, at: At, epochs: int) -> None:
+    """Refuse to end a training before the pass in which it stopped: nothing would be learned."""
+    if at["position"] is not None and at["epoch"] >= epochs:
+        raise ValueError(f"{path} {stopped(at)}: give epochs={at['epoch'] + 1} or more to continue, got {epochs}")

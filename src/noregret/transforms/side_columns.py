@@ -9,10 +9,8 @@ import numpy as np
 from ..inputs.checking import Side
 from ..inputs.labels import Coded, coded_labels
 from ..text import brief
-from .table import Table
+from .table import NAMES, Table
 from .table_cells import WRITTEN, fields_of, unknown
-
-NAMES = ("bundle", "user", "item")  # side columns whose values are kept as they are
 
 
 def targets_and_sides(table: Table, record: Any, learn: bool) -> tuple[np.ndarray | Coded | None, Side]:
@@ -24,16 +22,15 @@ def targets_and_sides(table: Table, record: Any, learn: bool) -> tuple[np.ndarra
     found: dict[str, Any] = {}
     for name, array in fields:
         if name in found and name == table.target:
-            raise TypeError(f"the target {brief(name)} holds texts in some rows and numbers in others; write all of them as texts")
+            kinds = f"{kind_of(array)} in some rows and {kind_of(found[name])} in others"
+            raise TypeError(f"the target {brief(name)} holds {kinds}; write all of them as texts")
         found.setdefault(name, array)
-    asked = {role: getattr(table, role) for role in ("target", "weight", "time", "id", *NAMES) if getattr(table, role) is not None}
+    asked = {role: getattr(table, role) for role in ("target", "weight", "time", *NAMES) if getattr(table, role) is not None}
     for role, name in asked.items():
         if name not in found and (learn or role not in ("target", "weight")):
             raise ValueError(unknown([name], [n for n, _ in fields]))
     there = {role: found[name] for role, name in asked.items() if name in found}
-    columns = {role: plain(there[role]) for role in NAMES if role in there}
-    if "id" in there:
-        columns["id"] = as_text(there["id"])
+    columns = {role: as_text(there[role]) for role in NAMES if role in there}
     if "time" in there:
         columns["time"] = moments(asked["time"], there["time"])
     if "weight" in there:
@@ -43,17 +40,15 @@ def targets_and_sides(table: Table, record: Any, learn: bool) -> tuple[np.ndarra
     return targets(asked["target"], there["target"], learn, WRITTEN in (record.schema.metadata or {})), columns
 
 
-def plain(array: Any) -> np.ndarray:
-    """Return cells as Python's values, or as whole numbers where they all are."""
+def kind_of(array: Any) -> str:
+    """Return what a column of Arrow holds, for an error."""
     import pyarrow as pa
 
-    if pa.types.is_integer(array.type) and array.null_count == 0:
-        return np.asarray(array.to_numpy(zero_copy_only=False))
-    return np.array(array.to_pylist(), object)
+    return "texts" if pa.types.is_string(array.type) else "truth values" if pa.types.is_boolean(array.type) else "numbers"
 
 
 def as_text(array: Any) -> np.ndarray:
-    """Return cells as text: what names a row comes back as it was written."""
+    """Return cells as text: a name comes back as it was written."""
     import pyarrow as pa
 
     array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array

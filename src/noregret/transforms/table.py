@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from .step import Step
 from .table_cells import Column, Reading, columns_of, dict_columns, fields_of, is_open, stacked, unknown
 
 ROLES = ("numeric", "categorical", "text", "date")
+NAMES = ("id", "bundle", "user", "item")  # settings that name a column of names
 APART = ("target", "weight", "id", "time", "task", "bundle", "user", "item")  # settings that name a column which is not a feature
 WORDY = 5  # a text column whose first value has more words than this is read as words, and as categories otherwise
 MANY, PIECE = 256, 32  # dicts with more different keys than MANY are encoded PIECE at a time
@@ -225,6 +227,11 @@ class Table(Step):
     def _check_schema(self, names: list[str], learn: bool) -> None:
         """Hold closed tables to the columns of the first one."""
         found = frozenset(names) - self._leave
+        if len(set(names)) < len(names):
+            twice = next(name for name, n in Counter(names).items() if n > 1)
+            raise ValueError(
+                f"there are two columns {brief(twice)}: one is called so, and one is inside another. Rename one of them."
+            )
         if self._schema is None:
             wanted = [*self._roles, *(n for c in self._crosses for n in c)]
             absent = [n for n in wanted if n not in found and n.rpartition(".")[0] not in found]  # when.month is made of when
@@ -314,9 +321,19 @@ class Table(Step):
     # ---- for readers ---------------------------------------------------------------------------------------------------
     @property
     def as_written(self) -> list[str]:
-        """Columns known as categories, text, ids or tasks: readers keep them as they are written, 007 and not 7."""
+        """Columns known as categories, text, names or tasks: readers keep them as they are written, 007 and not 7."""
         known = [name for name, role in {**self._columns, **self._roles}.items() if role in (CATEGORY, TEXT)]
-        return [*known, *(name for name in (self.id, self.task) if name is not None)]
+        return [*known, *self.naming, *(() if self.task is None else (self.task,))]
+
+    @property
+    def naming(self) -> list[str]:
+        """Columns whose cells are names of rows, bundles, users or items."""
+        return [name for role in NAMES if (name := getattr(self, role)) is not None]
+
+    @property
+    def verbatim(self) -> list[str]:
+        """Those of them that are no features as well: not even space around their cells is left out."""
+        return [name for name in self.naming if name not in self._columns]
 
     @property
     def as_numbers(self) -> list[str]:

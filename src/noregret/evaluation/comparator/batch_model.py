@@ -174,7 +174,7 @@ class Source:
                 weights = np.pad(weights, (0, len(more) - len(weights))) + more
             sample.add(part.data, y, part.c)
         if sample.n == 0:
-            raise ValueError(f"{self.opened.name} has no examples")
+            raise self.opened.nothing()
         if self.labels is not None:
             if len(self.labels) < 2:
                 raise ValueError(f"the {self.loss} loss needs at least two classes, and all labels are {self.labels.values[0]!r}")

@@ -92,8 +92,8 @@ class Mistakes:
         self.weight = self.wrong = 0.0
         self.recent = Recent(window, fading, 1)
 
-    def add(self, y: np.ndarray, answers: np.ndarray, c: np.ndarray | None = None) -> None:
-        """Take more rows."""
+    def add(self, y: np.ndarray, answers: np.ndarray, c: np.ndarray | None = None, blind: int = 0) -> None:
+        """Take more rows. Those before any label, which are `blind`, count as mistakes: so they do for a learner."""
         wrong = (answers != y).astype(np.float64)
         self.examples += len(y)
         self.mistakes += int(wrong.sum())
@@ -144,7 +144,7 @@ class Baseline:
     def add(self, y: np.ndarray, c: np.ndarray | None, known: np.ndarray) -> None:
         """Answer more rows, each from as many labels as are known."""
         answers = np.concatenate([self.answers, self.rule.after(y, c)])
-        self.figures.add(y, answers[known - self.start], c)
+        self.figures.add(y, answers[known - self.start], c, int(np.count_nonzero(known == 0)))
         self.answers, self.start = answers[known[-1] - self.start :], int(known[-1])
 
     def to_dict(self) -> dict[str, Any]:

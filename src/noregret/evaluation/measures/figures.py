@@ -437,8 +437,57 @@ def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 # ---- regression ------------------------------------------------------------------------------------------------------
+class Errors:
+    """How far answers were from their targets, and how far the targets spread."""
+
+    def __init__(self) -> None:
+        self.weight = self.surplus = self.square = self.absolute = 0.0
+        self.mean = self.scatter = 0.0  # of the targets: their mean, and the sum of squares about it
+
+    def add(self, y: np.ndarray, e: np.ndarray, c: np.ndarray | None) -> None:
+        """Take more rows: the targets, the errors, the weights."""
+        weight = len(y) if c is None else float(c.sum())
+        if not weight:
+            return
+        mean = total(y, c) / weight
+        self._spread(weight, mean, total((y - mean) ** 2, c))
+        self.surplus += total(e, c)
+        self.square += total(e * e, c)
+        self.absolute += total(np.abs(e), c)
+
+    def _spread(self, weight: float, mean: float, scatter: float) -> None:
+        """Join the spread of more targets to that so far (Chan, Golub, LeVeque 1983)."""
+        both, apart = self.weight + weight, mean - self.mean
+        self.scatter += scatter + apart * apart * self.weight * weight / both
+        self.mean += apart * weight / both
+        self.weight = both
+
+    def __iadd__(self, later: Errors) -> Self:
+        """Take the rows that came after."""
+        if later.weight:
+            self._spread(later.weight, later.mean, later.scatter)
+        self.surplus += later.surplus
+        self.square += later.square
+        self.absolute += later.absolute
+        return self
+
+    def metrics(self) -> dict[str, float | None]:
+        """Return the metrics; `bias` is the mean of answer minus target."""
+        square, unexplained = ratio(self.square, self.weight), ratio(self.square, self.scatter)
+        return {
+            "mae": ratio(self.absolute, self.weight),
+            "rmse": None if square is None else float(np.sqrt(square)),
+            "r2": None if unexplained is None else 1.0 - unexplained,
+            "bias": ratio(self.surplus, self.weight),
+        }
+
+
 class RealFigures:
-    """The figures of a regressor; `loss` is its own, `drawn` the one that curves follow, the same unless said."""
+    """The figures of a regressor; `loss` is its own, `drawn` the one that curves follow, the same unless said.
+
+    Losses are those of all rows, as in the theorems. The metrics leave out rows that were answered before any target was known:
+    where targets lie far from 0, these alone would decide.
+    """
 
     LOSSES: tuple[str, ...] = ("square", "absolute", "epsilon_insensitive")
     mistakes = None
@@ -446,51 +495,44 @@ class RealFigures:
     def __init__(self, window: int | None = None, fading: float | None = None, epsilon: float = 0.1, loss: str = "square") -> None:
         self.epsilon, self.loss = epsilon, known(loss, REAL_LOSSES)
         self.drawn = self.loss
-        self.examples, self.weight, self.surplus = 0, 0.0, 0.0
-        self.mean = self.scatter = 0.0  # of the targets: their mean, and the sum of squares about it
+        self.examples, self.weight = 0, 0.0
+        self.errors = Errors()
         self.sums = dict.fromkeys(dict.fromkeys((*self.LOSSES, loss)), 0.0)
         self.recent = Recent(window, fading, 1)
 
-    def add(self, y: np.ndarray, f: np.ndarray, c: np.ndarray | None = None) -> RowCosts:
-        """Take more rows: the targets, the answers from before each update, the weights; return what each cost."""
+    def add(self, y: np.ndarray, f: np.ndarray, c: np.ndarray | None = None, blind: int = 0) -> RowCosts:
+        """Take more rows: the targets, the answers from before each update, the weights; return what each cost.
+
+        The first `blind` of them were answered before any target was known.
+        """
         f = np.asarray(f, np.float64).reshape(-1)
         if not len(y) == len(f) == (len(y) if c is None else len(c)):
             raise ValueError(f"y, f and c must be of one length, got {len(y)}, {len(f)}, {c if c is None else len(c)}")
         if not len(y):
             return NOTHING
-        e = f - y
-        losses = {name: REAL_LOSSES[name](e, self.epsilon) for name in self.sums}
-        weight = len(y) if c is None else float(c.sum())
-        mean = total(y, c) / weight if weight else 0.0
-        self._targets(weight, mean, total((y - mean) ** 2, c))
-        self.examples += len(y)
-        self.surplus += total(e, c)
-        for name, values in losses.items():
-            self.sums[name] += total(values, c)
-        self.recent.add(c, losses[self.drawn])
+        with np.errstate(over="ignore", invalid="ignore"):  # a report says of squares that are too large
+            e = f - y
+            losses = {name: REAL_LOSSES[name](e, self.epsilon) for name in self.sums}
+            self.errors.add(y[blind:], e[blind:], None if c is None else c[blind:])
+            self.examples += len(y)
+            self.weight += len(y) if c is None else float(c.sum())
+            for name, values in losses.items():
+                self.sums[name] += total(values, c)
+            self.recent.add(c, losses[self.drawn])
         return RowCosts(losses["epsilon_insensitive"] > 0.0, losses[self.loss], losses[self.loss])
 
     def take(self, piece: Progress, c: np.ndarray | None) -> RowCosts:
         """Take what a learner did with consecutive rows, and their weights; return what each row cost."""
-        return self.add(piece.y, piece.f[:, 0], c)
-
-    def _targets(self, weight: float, mean: float, scatter: float) -> None:
-        """Join the spread of more targets to that so far (Chan, Golub, LeVeque 1983)."""
-        both = self.weight + weight
-        if weight:
-            apart = mean - self.mean
-            self.scatter += scatter + apart * apart * self.weight * weight / both
-            self.mean += apart * weight / both
-            self.weight = both
+        return self.add(piece.y, piece.f[:, 0], c, piece.blind)
 
     def __iadd__(self, later: RealFigures) -> Self:
         """Take the figures of the rows that came after."""
         if (self.loss, self.epsilon) != (later.loss, later.epsilon):
             raise ValueError(f"cannot merge figures of loss {self.loss!r}, epsilon {self.epsilon} with another")
         self.recent += later.recent
-        self._targets(later.weight, later.mean, later.scatter)
+        self.errors += later.errors
         self.examples += later.examples
-        self.surplus += later.surplus
+        self.weight += later.weight
         self.sums = {name: v + later.sums[name] for name, v in self.sums.items()}
         return self
 
@@ -499,15 +541,8 @@ class RealFigures:
         return {"examples": self.examples, "loss": ratio(self.sums[self.drawn], self.weight), **self.recent.now("loss")}
 
     def metrics(self) -> dict[str, float | None]:
-        """Return the metrics; `bias` is the mean of answer minus target."""
-        square = ratio(self.sums["square"], self.weight)
-        unexplained = ratio(self.sums["square"], self.scatter)
-        return {
-            "mae": ratio(self.sums["absolute"], self.weight),
-            "rmse": None if square is None else float(np.sqrt(square)),
-            "r2": None if unexplained is None else 1.0 - unexplained,
-            "bias": ratio(self.surplus, self.weight),
-        }
+        """Return the metrics."""
+        return self.errors.metrics()
 
     def to_dict(self, labels: Sequence[Any] | None = None) -> dict[str, Any]:
         """Return everything, as plain values."""

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...text import amount, percent, plural
+from ...inputs.batch import Skipped
+from ...text import amount, brief, percent, plural
 
 CHANCE = 2.0  # standard deviations by which two counts of mistakes differ by chance
 NOTICED = 1.01  # ratio of two RMSEs that is worth a word
@@ -25,11 +26,30 @@ def warnings(
     if not baselines:
         return found
     blind, last = baselines
+    if any(v is None or not math.isfinite(v) for v in blind.get("losses", {}).values()):
+        found.append(
+            "The squares of the targets are too large for a number, and figures made of them are missing (-). Divide the target by "
+            "a power of ten."
+        )
     if worse := [row["label"] for row in learners if is_worse(row, blind)]:
         found.append(worse_words(named(worse, len(learners)), blind, None if best in worse else best, scaled))
     behind = [row["label"] for row in learners if is_worse(row, last)]
     if behind and is_worse(blind, last) and not by_class:
         found.append(behind_words(named(behind, len(learners)), last))
+    return found
+
+
+def unlearned(where: str, figures: dict[str, Any], skipped: Skipped | None = None) -> list[str]:
+    """Return what must be said of rows that were answered and not learned."""
+    found = []
+    if skipped is not None and skipped.count:
+        found.append(f"Skipped {plural(skipped.count, 'bad row')} of {where}, the first {skipped.first[0]}.")
+    if not figures["examples"]:
+        found.append(f"No row of {where} counts, so there are no figures of it: all rows are bad or have weight 0.")
+    if unseen := figures.get("unseen"):
+        labels = named([brief(v) for v in unseen["labels"]], 0)
+        rows = "1 row has a label that was" if unseen["examples"] == 1 else f"{unseen['examples']:,} rows have labels that were"
+        found.append(f"In {where} {rows} never learned, {labels}: every answer there is a mistake.")
     return found
 
 

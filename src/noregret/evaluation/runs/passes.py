@@ -98,7 +98,7 @@ def run_pass(
                 found.stopped = True
                 break
     if found.examples == 0:
-        raise ValueError(f"{stream.name} has no examples")
+        raise stream.nothing()
     found.baselines.mark()
     found.trivial = found.baselines.result()
     for run in runs:
@@ -143,11 +143,11 @@ def held(stream: Stream, limit: int | None = None) -> Batch:
                 f"{stream.name} needs more than {LIMIT >> 20} MB of memory in one piece, which orders other than its own ask for: "
                 "take fewer rows (limit=...), or go without permutations and folds"
             )
-        batches.append(batch)
+        batches += [batch] if batch.data.n else []
         if left == 0:
             break
     if not batches:
-        raise ValueError(f"{stream.name} has no examples")
+        raise stream.nothing()
     return Batch(joined([b.data for b in batches]), together([b.y for b in batches]), batches[-1].position)
 
 

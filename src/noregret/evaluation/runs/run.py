@@ -184,11 +184,13 @@ class Run:
         return batch.cut(k, n)
 
     def _learn(self, batch: Batch, stream: Stream) -> list[Progress]:
-        learner, rows = self.learner, batch.data
-        features = None if learner.started else self._features(stream, batch)
+        learner, rows, began = self.learner, batch.data, self.learner.started
+        features = None if began else self._features(stream, batch)
         start = thread_time()
         done = learner.learn_rows(rows, batch.y, batch.c, features)
         self.seconds += thread_time() - start
+        if not began:
+            done[0] = done[0]._replace(blind=1)
         return judged(done, batch.y) if self.kind.judged else done
 
     def _features(self, stream: Stream, batch: Batch) -> Features:
@@ -266,7 +268,8 @@ class Run:
         pieces, weights, tasks = zip(*self.answered, strict=True)
         first = self.examples - len(pieces)
         y = None if pieces[0].y is None else np.concatenate([piece.y for piece in pieces])
-        together = pieces[0]._replace(f=np.concatenate([piece.f for piece in pieces]), y=y)
+        blind = sum(piece.blind for piece in pieces)
+        together = pieces[0]._replace(f=np.concatenate([piece.f for piece in pieces]), y=y, blind=blind)
         c = None if weights[0] is None else np.concatenate(weights)
         wrong = self._note([together], c)
         self._count(None if tasks[0] is None else np.concatenate(tasks), wrong, c)
@@ -280,7 +283,7 @@ class Run:
         m = self._model(row, stream)
         f = learner.scores_by(m, row.data)
         if m.labels is None:
-            return Progress(f, given)  # type: ignore[arg-type]
+            return Progress(f, given, blind=int(not learner.started))  # type: ignore[arg-type]
         if self.labels is None:
             self.labels = copy.deepcopy(m.labels)
         assert given is not None

@@ -58,7 +58,7 @@ class Replay(Stream):
                     self.kept = self.kept if size <= KEPT else None
                 yield batch
         finally:  # a pass may end before the source does
-            self.whole = True
+            self.whole, self.rows = True, self.opened.rows
 
 
 class Held(Stream):
@@ -175,6 +175,7 @@ class Answered:
         self.figures: Any = kind.figures(kind.loss, loss_of(learner)[1], None, None)
         self.table = Labels() if learner.model.labels is None else copy.deepcopy(learner.model.labels)
         self.table.declared = False
+        self.unseen = 0  # rows whose labels were never learned
 
     def add(self, batch: Batch) -> None:
         """Answer some rows, in runs whose scores take bounded memory."""
@@ -196,15 +197,18 @@ class Answered:
         codes = codes_of(y, table)
         predicted = learner.task.codes(m, f)
         known = len(m.labels)
+        self.unseen += int(np.count_nonzero(codes >= known))
         if m.many and len(table) > known:
             f = np.hstack([f, np.zeros((len(f), len(table) - known))])
         self.figures.positive = m.labels.positive
         self.figures.add(codes, predicted, f, batch.c, np.full(len(codes), int(m.tally[SEEN]) if m.many else 2))
 
     def result(self) -> dict[str, Any]:
-        """Return the figures."""
+        """Return the figures, and of labels that were never learned, how many rows have them and which they are."""
         found = self.figures.to_dict(self.table.values or None)
-        return {k: found[k] for k in ("examples", "mistakes", "error", "losses", "metrics", "confusion") if k in found}
+        figures = {k: found[k] for k in ("examples", "mistakes", "error", "losses", "metrics", "confusion") if k in found}
+        unseen = {"examples": self.unseen, "labels": self.table.values[len(self.learner.model.labels or ()) :]}
+        return figures | ({"unseen": unseen} if self.unseen else {})
 
 
 def scored(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,7 +30,7 @@ from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
 from . import splits
-from .cautions import warnings
+from .cautions import unlearned, warnings
 from .passes import Pass, Watch, between_points, run_pass
 from .run import Run, Settings, draw_alike, whole
 from .sharing import check_scales, own_front, shared_steps
@@ -205,6 +206,7 @@ class Plan:
         self.stop: Callable[[], bool] = given.pop("stop", None) or (lambda: False)
         self.source = given
         self.notes: list[str] = []
+        self.cautions: list[str] = []  # about rows that are answered only
         self._refuse()
 
     def _refuse(self) -> None:
@@ -258,7 +260,10 @@ class Plan:
         if not runs[0].kind.judged:  # one that never learns from labels need not answer as they do
             scaled = opened.front is not None and any(isinstance(m, Scale) for m in opened.front.maps)
             best = report.winner or report.labels[0]
-            report.data["warnings"] = warnings(report.learners, report.data["baselines"], found.baselines.order(), best, scaled)
+            found_out = warnings(report.learners, report.data["baselines"], found.baselines.order(), best, scaled)
+            report.data["warnings"] = found_out + self.cautions
+        elif self.cautions:
+            report.data["warnings"] = self.cautions
         return report
 
     def once(self, kind: str, opened: Stream, runs: list[Run]) -> tuple[list[dict[str, Any]], Pass]:
@@ -317,6 +322,9 @@ class Plan:
         if other.reader.tabular != opened.reader.tabular:
             kinds = [f"{s.name} has {'named columns' if s.reader.tabular else 'numbered features'}" for s in (opened, other)]
             raise ValueError(f"the rows of holdout must be like those of the source: {', and '.join(kinds)}")
+        reader = copy.copy(other.reader)
+        if reader.replayable and next(iter(reader.batches()), None) is None:
+            raise ValueError(f"{other.name} has no rows to answer: name another source for holdout=...")
         return other
 
     def extra(self, opened: Stream, runs: list[Run], results: list[dict[str, Any]], other: Stream | None) -> None:
@@ -324,12 +332,20 @@ class Plan:
         going = [(run, result) for run, result in zip(runs, results, strict=True) if run.failed is None]
         scored = [run for run, _ in going]
         if other is not None:
-            for (_, result), figures in zip(going, splits.scored(scored, other, opened.front), strict=True):
-                result["holdout"] = figures
+            try:
+                answered = splits.scored(scored, other, opened.front)
+            except (ValueError, TypeError) as e:
+                if other.name in str(e):
+                    raise
+                raise ValueError(f"{other.name}: {e}") from e
+            for (_, result), figures in zip(going, answered, strict=True):
+                result["holdout"] = {**figures, "skipped": other.skipped.count}
+            self.cautions += unlearned(f"the hold-out {other.name}", answered[0], other.skipped)
         if self.validation is not None:
             rest = splits.scored(scored, opened, opened.front, skip=going[0][1]["examples"], last=self.rows)
             for (_, result), figures in zip(going, rest, strict=True):
                 result["validation"] = figures
+            self.cautions += unlearned("the rows kept for validation", rest[0])
         if self.folds is not None:
             splits.fold(opened, going, self.folds, self.limit)
 

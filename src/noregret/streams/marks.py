@@ -1,4 +1,4 @@
-"""Marks of files: from them a later training knows what has been learned, what was added since, and what is another file."""
+"""Marks of files: from them one knows later what was read, what was added since, and what is another file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..inputs.batch import Reader
-from ..streams.source import Held, is_regular, open_plain, size_of
+from .source import Held, is_regular, open_plain, size_of
 
 ENDS = 1 << 12  # bytes at the beginning and at the end of what was read that tell files apart
 KEPT = 1000  # marks of earlier files that a model keeps
