@@ -122,19 +122,28 @@ class Labels:
         return label_array(self.values)
 
 
-def plain(label: Any) -> Any:
-    """Return a label as a plain Python value that can be a key; NaN and None are not labels."""
+def plain(label: Any, row: int | None = None) -> Any:
+    """Return a label as a plain Python value that can be a key; NaN, None and pandas' NA are not labels."""
     if type(label) in (str, int, bool):
         return label
     if isinstance(label, np.generic):
         label = label.item()
     if not isinstance(label, Hashable):
         raise TypeError(f"a label must be hashable, got {label!r} of type {type(label).__name__}")
-    if label is None or label != label:
-        raise ValueError(f"a label must be a value, got {label!r} (NaN and None are not labels)")
+    if is_missing(label):
+        where = "" if row is None else f" in row {row}"
+        raise ValueError(f"a label must be a value, got {label!r}{where} (NaN and None are not labels)")
     if isinstance(label, float) and label % 1.0 != 0.0:
         refuse_fraction(f"the label is {label!r}")
     return label
+
+
+def is_missing(label: Any) -> bool:
+    """Return whether this is no value."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas' NA: whether it differs from itself it does not know
+        return True
 
 
 def label_in(text: str) -> int | float | str:

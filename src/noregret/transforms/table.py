@@ -107,7 +107,7 @@ class Table(Step):
         )
         self._roles = {name: role for role, key in enumerate(ROLES) for name in listed(getattr(self, key))}
         self._crosses = [names_in(c) for c in crosses_of(cross)]
-        self._reserved = {name for role in APART if (name := getattr(self, role)) is not None}
+        self._reserved = {name for role in APART if isinstance(name := getattr(self, role), str)}
         self._leave = self._reserved | set(listed(ignore))
         self._check()
         self._store = stores.empty()
@@ -125,7 +125,7 @@ class Table(Step):
             raise ValueError(f"column {twice[0]!r} is declared twice: it is one of {', '.join((*ROLES, *APART))} or ignore")
         for key in APART:
             if not isinstance(getattr(self, key), (str, NoneType)):
-                raise ValueError(f"{key} must be the name of a column, got {getattr(self, key)!r}")
+                raise ValueError(f"{key} must be the name of a column, got {brief(getattr(self, key))}")
         for a, b in (("target", "weight"), ("target", "task"), ("weight", "task")):
             if getattr(self, a) is not None and getattr(self, a) == getattr(self, b):
                 raise ValueError(f"column {getattr(self, a)!r} cannot be both the {a} and the {b}")
