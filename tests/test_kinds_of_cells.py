@@ -153,6 +153,22 @@ def test_labels_that_are_no_classes_are_said():
         list(answer(csv(labelled("<=50K", "other")), model, format="csv"))
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_target_may_be_declared_text(kind):
+    rows = labelled("0", "1") * 600 + labelled("maybe", "2")
+    data = csv(rows) if kind == "csv" else lines([{**x, "y": x["y"] if x["y"] == "maybe" else int(x["y"])} for x in rows])
+    said = "1202:2: expected a number, or declare the target categorical" if kind == "csv" else "or declare the target categorical"
+    with pytest.raises((BadRow, TypeError), match=said):
+        nr.train(data, "pa1", format=kind, target="y")
+    model = nr.train(data, "pa1", format=kind, target="y", categorical="y").model
+    assert model.classes_.tolist() == ["0", "1", "2", "maybe"]
+    assert model.feature_names_ == ["a"]
+    assert model.predict([{"a": 1.0}]).shape == (1,)
+    assert [x.truth.array().tolist() for x in answer(lines(labelled(1, 0)), model, format="jsonl")] == [["1", "0"]]
+    dicts = nr.pipeline(Table(target="y", categorical="y"), nr.PA1()).partial_fit([{"a": 1.0, "y": 1}, {"a": 2.0, "y": "no"}])
+    assert dicts.classes_.tolist() == ["1", "no"]
+
+
 def test_truth_values_beside_numbers_are_no_labels():
     with pytest.raises(TypeError, match="the target 'y' holds numbers in some rows and truth values in others"):
         nr.train(lines([*labelled(True, False), {"a": 2, "y": 1}]), "pa1", format="jsonl", target="y")

@@ -197,7 +197,7 @@ def as_array(X: Any) -> np.ndarray:
 
 
 def unmasked(what: str, a: Any) -> Any:
-    """Return an array of NumPy as a plain one (a matrix is none), anything else as it is; masked entries are missing, and refused."""
+    """Return an array of NumPy, which may be a matrix, as a plain one, anything else as it is; refuse masked entries."""
     if not isinstance(a, np.ndarray):
         return a
     if isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):

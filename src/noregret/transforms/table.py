@@ -42,12 +42,12 @@ class Mark(NamedTuple):
 class Table(Step):
     """Encode the columns of a table as features.
 
-    `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns that are not features,
-    and `ignore` those to leave out; tasks are for learners of several, which get them as text. Columns that `numeric`,
-    `categorical` and `text` do not name are decided by their first value: a number or truth value is numeric, a text of more than
-    five words is text, any other is categorical. Dates, and texts in ISO form in columns that `date` names, become the features
-    `when.year=2024`, `when.month=1`, `when.weekday=3` (Monday is 1), `when.hour=12` (but at midnight sharp) and `when.elapsed`,
-    the years since 2000.
+    `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns that are not
+    features, and `ignore` those to leave out; a target that is `categorical`, too, has texts for labels; tasks are for learners
+    of several, which get them as text. Columns that `numeric`, `categorical` and `text` do not name are decided by their first
+    value: a number or truth value is numeric, a text of more than five words is text, any other is categorical. Dates, and texts
+    in ISO form in columns that `date` names, become the features `when.year=2024`, `when.month=1`, `when.weekday=3` (Monday is
+    1), `when.hour=12` (but at midnight sharp) and `when.elapsed`, the years since 2000.
 
     A number is the feature `age`, and a missing one (None, NaN, null) `age?`; a category is `country=DE`; a word is
     `body:free`, counted (or 1 with `binary`), and with `ngrams=2` also `body:free money`; `chars=(2, 4)` adds character grams,
@@ -105,7 +105,9 @@ class Table(Step):
             hash_bits,
             names,
         )
-        self._roles = {name: role for role, key in enumerate(ROLES) for name in listed(getattr(self, key))}
+        self.labels_are_text = target is not None and target in listed(categorical)
+        features = ((name, role) for role, key in enumerate(ROLES) for name in listed(getattr(self, key)))
+        self._roles = {name: role for name, role in features if not (self.labels_are_text and name == target)}
         self._crosses = [names_in(c) for c in crosses_of(cross)]
         self._reserved = {name for role in APART if isinstance(name := getattr(self, role), str)}
         self._leave = self._reserved | set(listed(ignore))
@@ -119,7 +121,7 @@ class Table(Step):
 
     def _check(self) -> None:
         """Refuse settings that contradict each other."""
-        declared = [n for key in ROLES for n in listed(getattr(self, key))]
+        declared = [n for key in ROLES for n in listed(getattr(self, key)) if not (key == "categorical" and n == self.target)]
         twice = sorted({n for n in declared if declared.count(n) > 1 or n in self._leave})
         if twice:
             raise ValueError(f"column {twice[0]!r} is declared twice: it is one of {', '.join((*ROLES, *APART))} or ignore")
@@ -323,7 +325,8 @@ class Table(Step):
     def as_written(self) -> list[str]:
         """Columns known as categories, text, names or tasks: readers keep them as they are written, 007 and not 7."""
         known = [name for name, role in {**self._columns, **self._roles}.items() if role in (CATEGORY, TEXT)]
-        return [*known, *self.naming, *(() if self.task is None else (self.task,))]
+        labels = listed(self.target) if self.labels_are_text else ()
+        return [*known, *self.naming, *listed(self.task), *labels]
 
     @property
     def naming(self) -> list[str]:

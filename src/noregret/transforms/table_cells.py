@@ -202,12 +202,21 @@ def column_of(name: str, array: Any, reading: Reading, mixed: bool) -> Column:
             "it out (ignore), or make a number or text of it first."
         )
     if name in reading.named or (category and name not in reading.numeric):
-        coded = array.dictionary_encode()
-        words = pa.array([None if v is None or v != v else category_text(v) for v in coded.dictionary.to_pylist()], pa.string())
-        return Column(name, None, arrow_texts(words.take(coded.indices)), category)
+        return Column(name, None, arrow_texts(words_of(array)), category)
     values = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)  # a whole number beyond 2^53 is rounded
     refuse_infinite(name, values)
     return Column(name, values, None)
+
+
+def words_of(array: Any) -> Any:
+    """Return numbers and truth values of Arrow as names of categories, texts as they are."""
+    import pyarrow as pa
+
+    if pa.types.is_string(array.type):
+        return array
+    coded = array.dictionary_encode()
+    words = [v if v is None or isinstance(v, str) else None if v != v else category_text(v) for v in coded.dictionary.to_pylist()]
+    return pa.array(words, pa.string()).take(coded.indices)
 
 
 def refuse_infinite(name: str, values: np.ndarray) -> None:
