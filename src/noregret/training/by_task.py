@@ -88,8 +88,9 @@ def by_task(learner: Learner) -> ByTask:
 
 
 def suited(y: Any, learner: Learner) -> Any:
-    """Return the labels of a stream as this learner takes them."""
-    return by_task(learner).suited(y, learner.name)
+    """Return the labels of a stream as this learner takes them; labels that mean classes it knows, as those are written."""
+    y, known = by_task(learner).suited(y, learner.name), getattr(learner.held, "labels", None)
+    return y if known is None else known.read(y)
 
 
 # ---- where no learner is named ---------------------------------------------------------------------------------------------
