@@ -28,6 +28,7 @@ NAMES = (
     "random_features",
     "sparsity",
     "kernels",
+    "novelty",
 )
 RESULTS = Path(__file__).parent / "results"
 
