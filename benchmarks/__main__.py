@@ -31,6 +31,7 @@ NAMES = (
     "sparsity",
     "kernels",
     "forests",
+    "novelty",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -69,7 +69,7 @@ def test_two_classes_as_scikit_learn(weighted, positive, labels):
         near(m[ours], theirs(names[y], names[said], pos_label="b", sample_weight=c))
     p = 1.0 / (1.0 + np.exp(-f[:, 0]))
     near(d["losses"]["log"], sk.log_loss(y == positive, p, sample_weight=c))
-    near(m["auc"], sk.roc_auc_score(y == positive, f[:, 0].astype(np.float32), sample_weight=c))
+    near(m["auc"], sk.roc_auc_score(y == positive, f[:, 0], sample_weight=c))
     assert d["examples"] == 4000
     assert d["mistakes"] == (y != said).sum()
     near(d["error"], 1.0 - m["accuracy"])
@@ -94,7 +94,7 @@ def test_many_classes_as_scikit_learn(weighted, K):
     p = np.exp(f) / np.exp(f).sum(axis=1, keepdims=True)
     near(d["losses"]["log"], sk.log_loss(y, p, sample_weight=c))
     if K <= 20:
-        near(m["auc"], np.mean([sk.roc_auc_score(y == k, f[:, k].astype(np.float32), sample_weight=c) for k in range(K)]))
+        near(m["auc"], np.mean([sk.roc_auc_score(y == k, f[:, k], sample_weight=c) for k in range(K)]))
     else:
         assert m["auc"] is None
 
@@ -351,6 +351,14 @@ def test_the_area_when_scores_outnumber_the_bins():
         assert r.sums.sum() == pytest.approx(c.sum())
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-25, 1e25, 1e300])
+def test_the_area_does_not_depend_on_the_size_of_the_scores(scale):
+    y, _, f, c = binary(3000)
+    r = auc.Ranking()
+    r.add(f[:, 0] * scale, y == 1, c)
+    near(r.area(), sk.roc_auc_score(y, f[:, 0], sample_weight=c))
+
+
 def test_the_area_does_not_depend_on_order_split_or_merging(monkeypatch):
     monkeypatch.setattr(auc, "VALUES", 64)
     monkeypatch.setattr(auc, "PENDING", 100)
@@ -381,8 +389,9 @@ def test_a_mirrored_ranking(values, monkeypatch):
 
 
 def test_the_order_of_scores_is_kept():
-    f = np.array([-np.inf, -3e38, -1.0, -1e-45, 0.0, 1e-45, 1.0, 1.0000001, 3e38, np.inf])
-    assert (np.diff(auc.sortable(f).astype(np.int64)) > 0).all()
+    f = np.array([-np.inf, -1e308, -3e38, -1.0, -1e-45, -5e-324, 0.0, 5e-324, 1e-45, 1.0, 1.0 + 2.0**-52, 3e38, 1e308, np.inf])
+    keys = auc.sortable(f)
+    assert (keys[1:] > keys[:-1]).all()
     assert auc.sortable(np.array([-0.0])) == auc.sortable(np.array([0.0]))
 
 
@@ -416,12 +425,12 @@ def test_codes_of_labels_in_order_of_appearance():
     assert fig.confusion(labels.values)["labels"] == [-1, 1]
 
 
-@pytest.mark.parametrize("bits", [3, 12, 31])
+@pytest.mark.parametrize("bits", [3, 12, 31, 61])
 def test_counting_in_a_table_and_by_sorting(bits):
     from noregret.evaluation.measures.auc import counted, grouped
 
     rng = np.random.default_rng(bits)
-    keys = rng.integers(1 << bits, 1 << (bits + 1), 500).astype(np.uint32)
+    keys = rng.integers(1 << bits, 1 << (bits + 1), 500).astype(np.uint64)
     of_class = rng.random(500) < 0.3
     found, sums = grouped(*counted(keys, of_class))
     assert found.tolist() == sorted(set(keys.tolist()))

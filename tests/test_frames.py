@@ -51,6 +51,8 @@ DENSE = {
     "big-endian": lambda X: X.astype(">f8"),
     "longdouble": lambda X: X.astype(np.longdouble),
     "object": lambda X: X.astype(object),
+    "matrix": lambda X: X.view(np.matrix),
+    "nothing masked": np.ma.array,
     "pandas": lambda X: pd.DataFrame(table(X)),
     "pandas nullable": lambda X: pd.DataFrame(table(X)).astype("Float64"),
     "pandas arrow": lambda X: pd.DataFrame(table(X)).astype("double[pyarrow]"),
@@ -152,6 +154,7 @@ GAPS = {
     "pandas": pd.Series([1.0, None, 0.0]),
     "pandas nullable": pd.Series([1, None, 0], dtype="Int64"),
     "pandas text": pd.Series(["x", None, "y"]),
+    "pandas string": pd.Series(["x", None, "y"], dtype="string"),
     "polars": pl.Series([1, None, 0]),
     "polars text": pl.Series(["x", None, "y"]),
     "arrow": pa.array([1, None, 0]),
@@ -163,9 +166,24 @@ GAPS = {
 @pytest.mark.parametrize("y", GAPS.values(), ids=GAPS)
 def test_missing_targets_are_refused(y):
     learner = nr.PA1()
-    with pytest.raises(ValueError, match=r"NaN|None|missing"):
+    with pytest.raises(ValueError, match=r"(NaN|nan|None|NA|missing).* row 1"):
         learner.partial_fit(X[:3], y)
     assert not learner.started
+
+
+def test_masked_entries_are_missing():
+    masked = np.ma.masked_array(X[:4], mask=np.arange(4 * X.shape[1]).reshape(4, -1) == X.shape[1] + 2)
+    y = np.ma.masked_array([1.0, 2.0, 3.0, 4.0], mask=[False, False, True, False])
+    for call, said in (
+        (lambda: nr.PA1().partial_fit(masked, [0, 1, 0, 1]), "X contains a masked entry at row 1, column 2"),
+        (lambda: nr.PA1Regressor().partial_fit(X[:4], y), "y contains a masked entry at row 2"),
+        (lambda: nr.PA1().partial_fit(X[:4], [0, 1, 0, 1], sample_weight=y), "sample_weight contains a masked entry at row 2"),
+        (lambda: nr.PA1().learn_one(masked[1], 1), "x contains a masked entry"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
+    whole = np.ma.masked_array(X, mask=False)
+    assert (nr.PA1().partial_fit(whole, Y).coef_ == nr.PA1().partial_fit(X, Y).coef_).all()
 
 
 # ---- missing values and other things that are no numbers -----------------------------------------------------------------

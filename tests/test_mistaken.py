@@ -102,7 +102,7 @@ def test_curves_of_different_losses_are_drawn_in_one_that_all_have():
         assert found["curve"]["loss"][-1] == pytest.approx(found["losses"]["square"])
     assert nr.evaluate((X, real), "pa1_regressor", regret=False).learners[0]["curve_loss"] == "epsilon_insensitive"
     best = next(row for row in report.learners if row["label"] == report.winner)
-    assert f"square loss {best['losses']['square']:.4g}" in report.to_html()  # the sentence at the top
+    assert f"RMSE {best['metrics']['rmse']:.4g}" in report.to_html()  # the sentence at the top
 
 
 def test_one_curve_of_several_orders_is_in_that_loss_too():

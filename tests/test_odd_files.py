@@ -4,6 +4,7 @@ arrays by other names, JSON as one array."""
 import gzip
 import itertools
 import json
+import time
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from noregret.streams import source
 from noregret.streams.arff import ArffReader
 from noregret.streams.arrays import ArraysReader
 from noregret.streams.delimited import CsvReader
+from noregret.streams.table_reader import Block
 from noregret.streams.tables import JsonReader
 
 
@@ -60,6 +62,31 @@ def test_rows_and_headers_that_begin_with_the_mark_of_comments(tmp_path):
     assert [row["c0"] for row in read(CsvReader(path))] == ["#spam", "#eggs", "ham"]
     path.write_text("#spam,1\n#eggs,2\n")
     assert [row["c0"] for row in read(CsvReader(path))] == ["#spam", "#eggs"]
+
+
+@pytest.mark.parametrize("block", [16, 64, 1 << 20])
+@pytest.mark.parametrize("again", ["w,k", '"w",k', " w , k "])
+def test_a_header_again_is_no_row(tmp_path, again, block):
+    path = tmp_path / "joined.csv"
+    rows = ["x,u", "w,v", "y,k"] * 4
+    path.write_text("\n".join(["w,k", *rows, again, *rows, again]) + "\n")
+    with pytest.raises(BadRow, match=r"joined.csv:14: expected a row, found the header again"):
+        read(CsvReader(path, header=True, block=block))
+    reader = CsvReader(path, header=True, block=block, on_bad="skip")
+    assert [",".join(x.values()) for x in read(reader)] == 2 * rows
+    assert reader.skipped.count == 2
+
+
+def test_thousands_of_known_columns_are_found_at_once(tmp_path):
+    names = [f"c{k}" for k in range(60_000)]
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join("1" * len(names)) + "\n")
+    reader = CsvReader(tmp_path / "wide.csv")
+    reader.numbers = tuple(reversed(names))
+    began = time.perf_counter()
+    with open(tmp_path / "wide.csv", "rb") as file:
+        reader.begin(Block("wide.csv", file.read(), 0, 1, True))
+    assert time.perf_counter() - began < 3.0
+    assert reader.kinds == dict.fromkeys(names, "number")
 
 
 def test_decimal_commas(tmp_path):

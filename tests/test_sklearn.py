@@ -174,7 +174,7 @@ def test_parameters_are_checked_by_fit_not_by_init():
 def test_a_pickle_is_no_larger_than_what_was_learned():
     """The features of RandomBinning have 2^20 cells, and a column falls into a few hundred of them."""
     X = np.random.default_rng(0).normal(size=(200, 1))
-    learner = nr.AutoRegressor().partial_fit(X, X[:, 0])
+    learner = nr.HedgeRegressor().partial_fit(X, X[:, 0])
     pickled = pickle.dumps(learner)
     assert len(pickled) < 200_000
     assert len(learner.to_bytes()) < 100_000

@@ -615,6 +615,25 @@ def test_compact_only_predicts(tmp_path):
             nr.load(tmp_path / "bad")
 
 
+def test_a_forged_predictor_is_refused(tmp_path):
+    from noregret.files.model_file import read, store
+
+    X, y, _ = data(3, 17)
+    learned(nr.RDA(), X, y).compact().save(tmp_path / "s")
+    meta, tensors = read(tmp_path / "s")
+    least = np.concatenate([tensors["at"][:-1], [-(2**63)]])
+    for wrong in (
+        {"W": np.full_like(tensors["W"], np.nan)},
+        {"b": np.full_like(tensors["b"], np.inf)},
+        {"at": least},
+        {"at": np.sort(least)},
+        {"tally": np.zeros_like(tensors["tally"])},
+    ):
+        store(tmp_path / "bad", meta, {**tensors, **wrong})
+        with pytest.raises(nr.ModelFileError):
+            nr.load(tmp_path / "bad")
+
+
 # ---- several tasks ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("variant", MULTITASK)
 def test_multitask_trace(variant):

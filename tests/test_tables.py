@@ -22,6 +22,7 @@ from scipy.io import arff as scipy_arff
 from scipy.sparse import csr_matrix, save_npz
 from scipy.sparse import random as random_sparse
 
+import noregret as nr
 from noregret.engine import compiling
 from noregret.inputs.batch import BadRow
 from noregret.inputs.labels import Coded
@@ -520,6 +521,14 @@ def test_npz_dense_sparse_and_positions(tmp_path):
     np.save(tmp_path / "o.npy", np.array([object()]), allow_pickle=True)
     with pytest.raises(ValueError, match="o.npy: expected arrays of numbers"):
         list(ArraysReader(tmp_path / "o.npy").batches())
+
+
+def test_weights_of_arrays_are_no_column():
+    X, y = np.eye(2), np.array([0, 1])
+    with pytest.raises(ValueError, match=r"'weight' is for tables; weights of arrays come beside them, \(X, y, weights\)"):
+        nr.stream(X, y, weight=np.ones(2))
+    with pytest.raises(ValueError, match="weight must be the name of a column, got array"):
+        nr.stream(pd.DataFrame(X, columns=["a", "b"]), y, weight=np.ones(2))
 
 
 def test_what_is_in_memory():

@@ -157,7 +157,9 @@ def model_option(required: bool) -> Decorator:
     """Return the option --model."""
     what = "The learner, as noregret algorithms names it; its own options are shown by --model NAME --help. "
     what += "Maps of rows may come before it: random_fourier(200,rbf(0.1))>NAME."
-    what += "" if required else " Unless given, auto for labels and auto_regressor for numbers."
+    what += (
+        "" if required else " Unless given, auto for labels, auto_regressor for numbers, norma_novelty on scaled columns for none."
+    )
     return click.option(
         "-m", "--model", cls=Option, group="Options", type=LearnerName(), required=required, metavar="NAME", help=what
     )

@@ -267,8 +267,9 @@ class NORMANovelty(OneClass):
 
     w = (1 - eta lambda) w in every round; when f < rho, w += eta x; rho += eta (nu - 1[f < rho]).
 
-    Parameters: `eta`, `rate`, `lambda_` as in NORMA, `nu` in (0, 1). Pitfall: without a kernel it separates from the origin only;
-    `kernel=nr.RBF(gamma)` fits any shape.
+    Parameters: `eta`, `rate`, `lambda_` as in NORMA, `nu` in (0, 1). Pitfalls: without a kernel it separates from the origin only,
+    and on columns as they are its scores are often no better than chance. Scale the columns and use `kernel=nr.RBF(gamma)`, or a
+    map such as `nr.RandomBinning`: see docs/kernels.md. A small nu flags few rows, and ranks rows worse than nu = 0.5.
 
     Kivinen, Smola, Williamson (2004), section III.
 

@@ -5,11 +5,12 @@ Kempka, Kotlowski, Warmuth (2019), *Adaptive scale-invariant online algorithms f
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from ..algorithm.params import Positive
+from ..algorithm.state import Slot
 from ..engine.elementary import hypot
 from ..parts.losses import steep
 from ..spaces.examples import Whole, importance
@@ -17,13 +18,15 @@ from ..spaces.weights import null
 from ..tasks.classification import Classifier
 from ..tasks.regression import Regressor
 from .adaptive import Largest, each, touch
-from .coin import Figures, LabelLoss, Signed
+from .coin import Figures, LabelLoss
+
+Mirrored = Annotated[Any, Slot(promote="mirror")]  # half of it would be another share of the capital
 
 
 class State(NamedTuple):
     """Sums of negative gradients, roots of their summed squares, rewards, largest features and slopes."""
 
-    theta: Signed
+    theta: Mirrored
     S: Figures
     R: Figures
     M: Largest

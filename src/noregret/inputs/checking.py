@@ -172,7 +172,7 @@ def column_names(X: Any) -> list[str] | None:
 def as_array(X: Any) -> np.ndarray:
     """Return a frame or anything array-like as a NumPy array."""
     if isinstance(X, np.ndarray):
-        return X
+        return unmasked("X", X)
     columns: list[Any] | None = None
     if hasattr(X, "column_names"):  # Arrow
         columns = [numbers(X.column(i).to_numpy(zero_copy_only=False), n) for i, n in enumerate(X.column_names)]
@@ -195,6 +195,16 @@ def as_array(X: Any) -> np.ndarray:
         if "inhomogeneous" not in str(e):
             raise
         raise ValueError("X must hold rows of one length, and these differ: pad them, or learn from dicts of numbers") from None
+
+
+def unmasked(what: str, a: Any) -> Any:
+    """Return an array of NumPy, which may be a matrix, as a plain one, anything else as it is; refuse masked entries."""
+    if not isinstance(a, np.ndarray):
+        return a
+    if isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
+        place = [int(k) for k in np.argwhere(np.ma.getmaskarray(a))[0]]
+        refuse_not_finite(what, place[0] if place else 0, place[1] if len(place) > 1 else None, "a masked entry")
+    return np.asarray(a)
 
 
 def numbers(a: np.ndarray, name: Any) -> np.ndarray:
@@ -317,6 +327,7 @@ def targets(y: Any, n: int, numeric: bool) -> np.ndarray:
         raise ValueError("requires y to be passed, but the target y is None")
     if hasattr(y, "tocsr"):
         raise TypeError("Sparse targets are not supported: pass y as a one-dimensional array")
+    y = unmasked("y", y)
     if not isinstance(y, np.ndarray):
         mixed = isinstance(y, (list, tuple)) and len({type(v) for v in y}) > 1
         y = np.fromiter(y, object, len(y)) if mixed and not numeric and not all_numbers(y) else np.asarray(y)
@@ -351,6 +362,7 @@ def sample_weights(c: Any, n: int) -> np.ndarray | None:
     """Return checked weights, None for none."""
     if c is None:
         return None
+    c = unmasked("sample_weight", c)
     try:
         c = np.asarray(c, np.float64)
     except (TypeError, ValueError):
@@ -391,6 +403,7 @@ def sparse_row(idx: np.ndarray, values: np.ndarray) -> Rows:
 
 def one_row(x: Any) -> Rows:
     """Return one example given as a sequence, as rows."""
+    x = unmasked("x", x)
     try:
         values = np.asarray(x, np.float64).reshape(1, -1)
     except (TypeError, ValueError):

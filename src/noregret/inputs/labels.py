@@ -95,6 +95,19 @@ class Labels:
             self.add(v)
         self.refresh()
 
+    def read(self, y: Labelled) -> Labelled:
+        """Return the labels of a source; one that is not a class, but means one of another type, as that class: "1" as 1."""
+        textual = {isinstance(v, str) for v in self.values}
+        if isinstance(y, np.ndarray):
+            if True not in textual or y.dtype.kind not in "biuf":
+                return y
+            values, codes = np.unique(y, return_inverse=True)
+            y = Coded(values.tolist(), codes)
+        elif textual <= {True} and all(isinstance(v, str) for v in y.values):
+            return y
+        classes = {(isinstance(v, str), meaning(v)): v for v in self.values}
+        return recoded([v if v in self.index else classes.get((not isinstance(v, str), meaning(v)), v) for v in y.values], y.codes)
+
     def early(self) -> Labels:
         """Return the table as it was when only the first two labels were known."""
         table = Labels()
@@ -109,19 +122,28 @@ class Labels:
         return label_array(self.values)
 
 
-def plain(label: Any) -> Any:
-    """Return a label as a plain Python value that can be a key; NaN and None are not labels."""
+def plain(label: Any, row: int | None = None) -> Any:
+    """Return a label as a plain Python value that can be a key; NaN, None and pandas' NA are not labels."""
     if type(label) in (str, int, bool):
         return label
     if isinstance(label, np.generic):
         label = label.item()
     if not isinstance(label, Hashable):
         raise TypeError(f"a label must be hashable, got {label!r} of type {type(label).__name__}")
-    if label is None or label != label:
-        raise ValueError(f"a label must be a value, got {label!r} (NaN and None are not labels)")
+    if is_missing(label):
+        where = "" if row is None else f" in row {row}"
+        raise ValueError(f"a label must be a value, got {label!r}{where} (NaN and None are not labels)")
     if isinstance(label, float) and label % 1.0 != 0.0:
         refuse_fraction(f"the label is {label!r}")
     return label
+
+
+def is_missing(label: Any) -> bool:
+    """Return whether this is no value."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas' NA: whether it differs from itself it does not know
+        return True
 
 
 def label_in(text: str) -> int | float | str:
@@ -155,9 +177,23 @@ def whole(y: np.ndarray) -> np.ndarray:
 
 def coded_labels(texts: list[str], codes: np.ndarray) -> Coded:
     """Return labels as written in a column of numbers, each once: `codes` says which of the texts each row has."""
+    return recoded([label_in(text) for text in texts], codes)
+
+
+def recoded(labels: list[Any], codes: np.ndarray) -> Coded:
+    """Return labels by table, each once: `codes` says which of those given each row has."""
     index: dict[Any, int] = {}
-    numbers = [index.setdefault(label_in(text), len(index)) for text in texts]
+    numbers = [index.setdefault(label, len(index)) for label in labels]
     return Coded(list(index), np.array(numbers, np.int64)[codes])
+
+
+def meaning(label: Any) -> Any:
+    """Return what a label says, whatever its type: "1", 1 and 1.0 a number, "true" and True a truth value."""
+    if isinstance(label, str):
+        if NUMERIC.fullmatch(label):
+            return label_in(label)
+        return label.lower() if label.lower() in ("true", "false") else label
+    return str(label).lower() if isinstance(label, bool) else label
 
 
 def refuse_fraction(what: str) -> None:

@@ -32,7 +32,7 @@ from .mixing import MixingPool
 from .voting import VotingPool
 
 BUDGETS = ("fast", "balanced", "best")
-COLUMNS = 1000  # that learners of bins, neighbours and trees look at
+COLUMNS, FEW = 1000, 100  # that learners of bins and neighbours look at; trees, which cost with each
 BYTES = 1 << 28  # of a forest
 
 
@@ -69,7 +69,7 @@ def near(learner: Learner, gamma: float, B: int = 100) -> Any:
 
 def forest(trees: int, scale: bool) -> Any:
     """Return a forest of bounded memory, which takes columns in their units or in the ranges seen so far."""
-    return pipeline(First(COLUMNS), MondrianForestRegressor(trees=trees, scale=scale, max_bytes=BYTES))
+    return pipeline(First(FEW), MondrianForestRegressor(trees=trees, scale=scale, max_bytes=BYTES))
 
 
 class CalibratedVotes(VotingPool):
@@ -91,7 +91,8 @@ class Auto(Hedge):
     linear learners, weighed by AdaHedge; `predict` gives their vote.
 
     Parameters: `budget`: "fast", "balanced" or "best". A learner whose weight is below 0.001 and whose part in the combination is
-    below 0.05 sleeps until the number of rows has doubled; learners of bins, neighbours and trees see the first 1000 columns.
+    below 0.05 sleeps until the number of rows has doubled; learners of bins and neighbours see the first 1000 columns, trees the
+    first 100.
 
     Read back: `learners_`, `weights_`, `losses_` (log losses; the last label and the combination come after the learners),
     `paid_`, `regret_`, `bound_`, `report()`, `predict_proba`.
@@ -129,7 +130,7 @@ class Auto(Hedge):
         linear = [NAG(), Coin(), *(pipeline(Normalize(), m) for m in (AROW(), SCW1())), scaled(NAG()), scaled(PA1())]
         more = [binned(NAG(), 1.5), binned(NAG(), 4.0)]
         most = [NAG(loss="log"), scaled(ScInOL()), scaled(SCW1()), binned(NAG(), 8.0), near(AROW(), 1.0)]
-        most.append(pipeline(First(COLUMNS), MondrianForest(max_bytes=BYTES)))
+        most.append(pipeline(First(FEW), MondrianForest(max_bytes=BYTES)))
         fast = [NAG(), pipeline(Normalize(), AROW()), scaled(NAG()), scaled(PA1())]
         return within(given, fast, [*linear, *more], [*linear, *more, *most])
 
@@ -148,7 +149,8 @@ class AutoRegressor(HedgeRegressor):
     and target do not matter.
 
     Parameters: `budget`: "fast", "balanced" or "best". A learner whose weight is below 0.001 and whose part in the combination is
-    below 0.05 sleeps until the number of rows has doubled; learners of bins, neighbours and trees see the first 1000 columns.
+    below 0.05 sleeps until the number of rows has doubled; learners of bins and neighbours see the first 1000 columns, trees the
+    first 100.
 
     de Rooij, van Erven, Gruenwald, Koolen (2014), section 2; Freund, Schapire, Singer, Warmuth (1997), theorem 1.
 

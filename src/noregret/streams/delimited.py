@@ -124,8 +124,9 @@ class CsvReader(BlockReader):
         refuse_twice(names, block.path)
         self.columns = names
         for kind, known in (("number", self.numbers), ("text", self.text)):
-            self.kinds.update({n: kind for n in known if n in names})
-        self.kinds.update({n: order for n, order in (self.dates or {}).items() if n in names and order is not None})
+            self.kinds.update(dict.fromkeys(set(names).intersection(known), kind))
+        there = set(names)
+        self.kinds.update({n: order for n, order in (self.dates or {}).items() if n in there and order is not None})
         return after + (end if self.header else start)
 
     def _head(self, block: Block, skip: int) -> tuple[tuple[int, int], list[list[str]]]:
@@ -137,11 +138,17 @@ class CsvReader(BlockReader):
         if len(there) == 0:
             return (0, 0), []
         first = int(there[0])
-        text = data[starts[first] : starts[min(first + PEEK, len(starts) - 1)]].decode("utf-8", "replace")
+        rows = self._split(data[starts[first] : starts[min(first + PEEK, len(starts) - 1)]])
+        return (int(starts[first]), int(starts[first + 1])), rows
+
+    def _split(self, data: bytes) -> list[list[str]]:
+        """Return the cells of records, as Python's own reader finds them."""
+        assert self.delimiter is not None
+        text = data.decode("utf-8", "replace")
         how: dict[str, Any] = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE}
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # for cells of texts, which may be long
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, skipinitialspace=True, **how)
-        return (int(starts[first]), int(starts[first + 1])), [[c.strip() for c in row] for row in rows if row]
+        return [[c.strip() for c in row] for row in rows if row]
 
     def _without_rows(self, block: Block, skip: int, after: int) -> int:
         """Return where lines of comments end: several at their end with the cells of a row are rows, and one may be the header."""
@@ -172,6 +179,9 @@ class CsvReader(BlockReader):
         for r in np.flatnonzero(~good & (fields != 0)).tolist():
             many = "a quote that does not close" if fields[r] < 0 else f"{fields[r]}"
             faults[r] = (None, f"{len(self.columns)} columns{ONE_BLANK if self.delimiter == ' ' else ''}", many)
+        for r in self._headers(block.data, starts):
+            faults[r] = (None, "a row", "the header again, as where files were joined")
+            good[r] = False
         rows = None
         while rows is None and good.any():
             rows = self._rows(block, starts, np.flatnonzero(good), faults)
@@ -180,6 +190,16 @@ class CsvReader(BlockReader):
         for r, line in zip(faulty, line_numbers(block.data, starts[faulty], block.line).tolist(), strict=True):
             self.bad(BadRow(block.path, line, *faults[r]))
         return Parsed(rows, int(starts[-1]))
+
+    def _headers(self, data: bytes, starts: np.ndarray) -> list[int]:
+        """Return the records that are the header again."""
+        if not self.header or len(self.columns) < 2:
+            return []
+        cell = b"[ " + re.escape(self.quote.encode()) + b"]*" + re.escape(self.columns[0].encode())
+        begins = [*([0] if re.match(cell, data) else []), *(at.start() + 1 for at in re.finditer(b"\n" + cell, data))]
+        records = np.searchsorted(starts, begins)
+        lines = {int(r): data[starts[r] : starts[r + 1]] for r in records if r + 1 < len(starts)}
+        return [r for r, line in lines.items() if self._split(line) == [self.columns]]
 
     def scan(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Return where the whole records of a block begin (and end), and how many cells each has."""
@@ -341,6 +361,12 @@ class CsvReader(BlockReader):
             column = pc.replace_substring(column, old, new)
         return column
 
+    def _wanted(self, name: str) -> str:
+        """Return what a cell of numbers must be, and what to do where it is not."""
+        if name == self.target:
+            return "a number, or declare the target categorical so that all its labels are text,"
+        return "a number" if name in {*self.required, *self.numbers} else "a number, or declare the column categorical or text,"
+
     def _cells(self, data: bytes, types: dict[str, Any]) -> Any:
         """Return the cells of records as they are, or as numbers."""
         import pyarrow as pa
@@ -385,12 +411,7 @@ class CsvReader(BlockReader):
                     yield k, j + 1, f"a date such as {DATES[kind]} in column {name!r}", repr(column[k].as_py())
                 continue
             for k in not_numbers(self._pointed(column)):
-                hint = (
-                    "a number"
-                    if name in self.required or name in self.numbers
-                    else "a number, or declare the column categorical or text,"
-                )
-                yield k, j + 1, f"{hint} in column {name!r}", repr(column[k].as_py())
+                yield k, j + 1, f"{self._wanted(name)} in column {name!r}", repr(column[k].as_py())
 
 
 # ---- cells -------------------------------------------------------------------------------------------------------------

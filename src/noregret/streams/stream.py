@@ -184,7 +184,7 @@ def stream(
     known_options(roles)
     if on_bad not in ("stop", "skip"):
         raise ValueError(f"on_bad must be 'stop' or 'skip', got {on_bad!r}")
-    given = {k: v for k, v in roles.items() if v is not None and v != () and v != []}
+    given = {k: v for k, v in roles.items() if not (v is None or (isinstance(v, (list, tuple)) and len(v) == 0))}
     crosses = [c for m in (*(() if front is None else front.maps), *maps) if isinstance(m, Namespaces) for c in m.crosses]
     cells = {"header": header, "delimiter": delimiter, "decimal": decimal}
     options = {"hash_bits": hash_bits, "on_bad": on_bad, "threads": threads, **cells}
@@ -195,7 +195,8 @@ def stream(
     if reader.cross and "cross" in given:
         maps = (*agreed(Namespaces(given.pop("cross")), crosses, front), *maps)
     if given and not reader.tabular:
-        raise ValueError(f"{reader.name} is {reader.kind}, which has no named columns: {sorted(given)[0]!r} is for tables")
+        hint = "; weights of arrays come beside them, (X, y, weights)" if "weight" in given and reader.kind == "arrays" else ""
+        raise ValueError(f"{reader.name} is {reader.kind}, which has no named columns: {min(given)!r} is for tables{hint}")
     if front is None:
         table = Table(**given, hash_bits=hash_bits) if reader.tabular else None
         maps = (*([Scale()] if scale else []), *([Normalize(normalize)] if normalize else []), *maps)

@@ -7,8 +7,10 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import count
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -149,7 +151,11 @@ class JsonReader(BlockReader):
             raise BadRow(path, number, None, "finite numbers", "one of thousands of digits") from None
         if not isinstance(x, dict):
             raise BadRow(path, number, None if self.array else 1, wanted, f"a {type(x).__name__}")
-        cells = dict(flat({k: v for k, v in x.items() if k not in self.ignored}))
+        given = list(flat({k: v for k, v in x.items() if k not in self.ignored}))
+        cells = dict(given)
+        if len(cells) < len(given):
+            twice = next(name for name, n in Counter(name for name, _ in given).items() if n > 1)
+            raise BadRow(path, number, None, f"one cell under {brief(twice)}", "two: a key with a dot, and one inside an object")
         if any(isinstance(cells.get(name), (int, float)) for name in self.naming):
             written = flat(json.loads(line, parse_int=str, parse_float=str))
             cells |= {k: json.dumps(v) if isinstance(v, bool) else v for k, v in written if k in self.naming}
@@ -213,7 +219,7 @@ def fast_json(data: bytes, ignored: Iterable[str] = ()) -> Any:
             table = table.flatten()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
-    if table.num_rows != lines:
+    if table.num_rows != lines or len(set(table.column_names)) < table.num_columns:  # a.b may be one key, or b in a
         return None
     kinds = pa.types
     for f, column in zip(table.schema, table.columns, strict=True):
@@ -227,31 +233,29 @@ def fast_json(data: bytes, ignored: Iterable[str] = ()) -> Any:
 
 
 def records_batch(rows: list[dict[str, Any]]) -> Any:
-    """Return dicts as a record batch; a key that holds both texts and numbers becomes two columns of the same name."""
+    """Return dicts as a record batch; a key with cells of several kinds becomes several columns of the same name."""
     import pyarrow as pa
 
     names: dict[str, None] = {}
     for x in rows:
         names.update(dict.fromkeys(x))
-    arrays, labels = [], []
-    for name in names:
-        cells = [x.get(name) for x in rows]
-        texts = [v if isinstance(v, str) else None for v in cells]
-        numbers = [None if v is None or isinstance(v, str) else v for v in cells]
-        if any(v is not None for v in numbers):
-            whole = {type(v) for v in numbers if v is not None} <= {int} and all(abs(v) < 2**63 for v in numbers if v is not None)
-            truth = {type(v) for v in numbers if v is not None} == {bool}
-            kind = pa.bool_() if truth else pa.int64() if whole else pa.float64()
-            arrays.append(pa.array([None if v is None else v if truth or whole else float(v) for v in numbers], kind))
-            labels.append(name)
-        if any(v is not None for v in texts):
-            arrays.append(pa.array(texts, pa.string()))
-            labels.append(name)
-        if all(v is None for v in cells):
-            arrays.append(pa.nulls(len(rows)))
-            labels.append(name)
-    schema = pa.schema(list(zip(labels, (a.type for a in arrays), strict=True)), metadata={OPEN: b"1"})
-    return pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else None
+    columns = [(name, array) for name in names for array in arrays_of([x.get(name) for x in rows])]
+    schema = pa.schema([(name, array.type) for name, array in columns], metadata={OPEN: b"1"})
+    return pa.RecordBatch.from_arrays([array for _, array in columns], schema=schema) if columns else None
+
+
+def arrays_of(cells: list[Any]) -> list[Any]:
+    """Return cells as Arrow arrays: one for each kind of cell, with null where a cell is of another."""
+    import pyarrow as pa
+
+    kinds = {type(v) for v in cells} - {NoneType}
+    whole = float not in kinds and all(abs(v) < 2**63 for v in cells if type(v) is int)
+    found = []
+    for types, made in (((bool,), pa.bool_()), ((int, float), pa.int64() if whole else pa.float64()), ((str,), pa.string())):
+        if not kinds.isdisjoint(types):
+            own = [v if type(v) in types else None for v in cells]
+            found.append(pa.array(own if whole or float not in types else [None if v is None else float(v) for v in own], made))
+    return found or [pa.nulls(len(cells))]
 
 
 class ParquetReader(TableReader):

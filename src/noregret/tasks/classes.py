@@ -133,9 +133,10 @@ def distinct(y: Labelled) -> tuple[list[Any], np.ndarray]:
         used, codes = distinct(y.codes)
         return [plain(y.values[k]) for k in used], codes
     if y.dtype.kind == "O":
-        refuse_mixed([plain(next(v for v in y if type(v) is kind)) for kind in set(map(type, y))])
+        labels = [plain(v, row) for row, v in enumerate(y.tolist())]
+        refuse_mixed([next(v for v in labels if type(v) is kind) for kind in set(map(type, labels))])
         index: dict[Any, int] = {}
-        numbers = [index.setdefault(plain(v), len(index)) for v in y.tolist()]
+        numbers = [index.setdefault(v, len(index)) for v in labels]
         return list(index), np.array(numbers, np.int64)
     found, first, inverse = np.unique(y, return_index=True, return_inverse=True)
     order = np.argsort(first)

@@ -233,11 +233,13 @@ class Compact(Saved):
         columns = len(self.labels) if self.labels is not None and self.many else 1
         expect(self.W.dtype == np.float64 and self.W.shape == (len(self.at), columns), f"W of {columns} columns", self.W.shape)
         expect(self.b.dtype == np.float64 and self.b.shape == (columns,), f"b of {columns} numbers", self.b.shape)
-        rising = self.at.ndim == 1 and bool((np.diff(self.at) > 0).all())
+        expect(bool(np.isfinite(self.W).all() and np.isfinite(self.b).all()), "finite weights", "others")
+        rising = self.at.ndim == 1 and bool((self.at[1:] > self.at[:-1]).all())  # a difference could overflow
         inside = rising and (len(self.at) == 0 or (self.at[0] >= 0 and self.at[-1] < self.features.size))
         expect(self.at.dtype == np.int64 and bool(inside), f"different places in order, below {self.features.size}", self.at)
         expect(self.tally.dtype == np.int64 and self.tally.shape == (5,) and abs(self.tally[TIE]) <= 1, "a tally", self.tally)
         expect(bool(0 <= self.tally[SEEN] <= (columns if self.many else 3)), "a tally", self.tally)
+        expect(not self.many or self.tally[SEEN] > 0, "a tally of classes that were seen", self.tally)
         known = 0 if self.labels is None else len(self.labels)
         self.calibration = Calibrator(known) if own.get("calibrated") is True and known else None
         restore(self.calibration, own, calibrated, known)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..inputs.labels import Coded, Labelled, Labels
 from ..streams.stream import stream
+from ..text import brief
 from ..transforms.pipeline import Pipeline
 from .opening import Answering, options_for, same_rows
 
@@ -47,9 +50,28 @@ def answer(
     if proba and not hasattr(learner, "predict_proba"):
         raise ValueError(f"this {learner.name} has learned no probabilities: train it with probabilities=True")
     chunks = opened.chunks(front=front, learn=False)
+    first = True
     for batch in (chunk.cut(a, b) for chunk in chunks for a, b in learner.task.in_room(m, None, chunk.data.n)):
+        truth = batch.y
+        if truth is not None and m.labels is not None:
+            truth = m.labels.read(truth)
+            if first:
+                warn_of_strangers(opened.name, truth, m.labels)
+            first = False
         f = learner.score_rows(batch.data)
         predicted = learner.task.answers(m, f) if reject is None else learner.sure(batch.data, reject)
         chances = learner.chances_of(batch.data) if proba else None
         region = None if interval is None else learner.region_of(batch.data, interval)
-        yield Answers(batch.ids, predicted, learner.task.margins(m, f), batch.y, chances, region)
+        yield Answers(batch.ids, predicted, learner.task.margins(m, f), truth, chances, region)
+
+
+def warn_of_strangers(source: str, y: Labelled, classes: Labels) -> None:
+    """Warn where no label of the first rows is a class of the model: it is written otherwise, or means something else."""
+    found = list(dict.fromkeys((y.array() if isinstance(y, Coded) else y).tolist()))
+    if classes.index.keys().isdisjoint(found):
+        few = [", ".join(map(brief, values[:3])) + (", ..." if len(values) > 3 else "") for values in (found, classes.sorted)]
+        warnings.warn(
+            f"{source}: none of the labels of its first rows ({few[0]}) is a class of the model ({few[1]}), so "
+            "every answer counts as a mistake",
+            stacklevel=2,
+        )

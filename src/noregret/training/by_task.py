@@ -9,12 +9,16 @@ import numpy as np
 
 from ..inputs.labels import Coded, whole
 from ..learners.learner import Learner
-from ..registry import learner as by_name
-from ..streams.stream import Stream
+from ..spelling import made
+from ..streams.stream import Stream, stream
+from ..transforms.pipeline import Pipeline
+from .opening import Trainable, steps_of
 
 MARKS = {-1, 0, 1}  # labels that tell which rows are normal
 DOUBTFUL = 10  # this many distinct whole numbers may still be amounts
 FEW = 50  # different whole numbers in the first rows that are still taken for classes
+# One kernel width suits scaled columns of any number, and grids of 2^16 cells in all keep the model at 0.5 MB.
+NOVELTY = "scale(clip=5)>per_entry>random_binning(100,laplacian(2),bits=16)>norma_novelty:rate=inv_sqrt"
 
 
 class ByTask(NamedTuple):
@@ -22,8 +26,8 @@ class ByTask(NamedTuple):
 
     suited: Callable[[Any, str], Any]  # labels of a stream, for the learner of this name
     missed: Callable[[Any, np.ndarray], float] | None  # how far answers are from labels, summed; None where they are not compared
+    start: str  # the default learner, with the maps before it
     classes: bool = False  # whether answers are labels, of which the wrong ones are mistakes
-    start: str = ""  # the default learner; without one the task is never guessed
     labelled: bool = True  # whether it cannot learn from rows without labels
 
 
@@ -78,7 +82,7 @@ def sum_distances(y: Any, predicted: np.ndarray) -> float:
 BY_TASK = {
     "classification": ByTask(as_classes, count_mistakes, classes=True, start="auto"),
     "regression": ByTask(as_numbers, sum_distances, start="auto_regressor"),
-    "one_class": ByTask(as_marks, None, labelled=False),
+    "one_class": ByTask(as_marks, None, start=NOVELTY, labelled=False),
 }
 
 
@@ -88,8 +92,9 @@ def by_task(learner: Learner) -> ByTask:
 
 
 def suited(y: Any, learner: Learner) -> Any:
-    """Return the labels of a stream as this learner takes them."""
-    return by_task(learner).suited(y, learner.name)
+    """Return the labels of a stream as this learner takes them; labels that mean classes it knows, as those are written."""
+    y, known = by_task(learner).suited(y, learner.name), getattr(learner.held, "labels", None)
+    return y if known is None else known.read(y)
 
 
 # ---- where no learner is named ---------------------------------------------------------------------------------------------
@@ -101,7 +106,8 @@ def task_of(opened: Stream) -> tuple[str, list[str]]:
     if batch is None:
         raise opened.nothing()
     if batch.y is None:
-        raise ValueError(f"{opened.name} has no labels")
+        told = f"{opened.name} has no labels: the learner flags the rows least like the others, a share nu of them."
+        return "one_class", [told]
     if isinstance(batch.y, Coded) and not amounts(batch.y):
         return "classification", []
     values = np.unique(as_numbers(batch.y, ""))
@@ -121,8 +127,12 @@ def amounts(y: Coded) -> bool:
     return y.numbers() is not None and len(y.values) > FEW and 2 * powers > len(y.values)
 
 
-def first_learner(opened: Stream) -> tuple[Learner, list[str]]:
-    """Return the default learner, and a note about it."""
+def first_learner(opened: Stream) -> tuple[Trainable, Stream, list[str]]:
+    """Return the default learner, the stream behind the maps before it, and a note about it."""
     task, notes = task_of(opened)
     name = BY_TASK[task].start
-    return by_name(name), [f"No learner was named: {name} was taken, which has nothing to set.", *notes]
+    chosen = made(name)
+    behind = stream(opened, maps=[step.fresh() for step in steps_of(chosen)])
+    if isinstance(chosen, Pipeline) and behind.front is not None:
+        chosen.adopt(behind.front)  # with the maps that the user asked for
+    return chosen, behind, [f"No learner was named: {name} was taken.", *notes]

@@ -11,7 +11,7 @@ from ..transforms.front import Front
 from ..transforms.pipeline import Pipeline
 from ..transforms.table import Table
 from ..transforms.table_cells import fields_of, listing
-from .by_task import by_task
+from .by_task import NOVELTY, by_task
 
 USUAL = ("label", "target", "class", "y")  # names of columns that hold labels, in any case
 
@@ -27,7 +27,8 @@ def with_target(opened: Stream, *models: Any) -> tuple[Stream, list[str]]:
     found, notes = with_guess(opened, columns)
     if not notes:
         title = opened.reader.title
-        raise ValueError(f"{title} has no labels: name their column (target, --target), one of {listing(columns)}")
+        others = f". To find rows unlike the others, name a learner that needs no labels: {NOVELTY}" if None in models else ""
+        raise ValueError(f"{title} has no labels: name their column (target, --target), one of {listing(columns)}{others}")
     return found, notes
 
 

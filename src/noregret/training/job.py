@@ -63,10 +63,10 @@ def train(
 
     With `resume` the model in the file `save` resumes where it stopped, bit for bit as if it had not. With `continue_` it also
     learns from other files than before, and from what was added to the same: files that it has learned are left out. Without a
-    model there it begins; no `model` is Auto for labels, AutoRegressor for numbers. With `follow` a file of lines is read to its
-    last whole line, and on as it grows, until `stop` says so. `watch` is called with the rows so far, the stream and the model;
-    `answered` with the learner, the labels and weights of some rows, and the answers to them where there are no classes. The other
-    options are those of `stream`.
+    model there it begins; no `model` is Auto for labels, AutoRegressor for numbers, and without labels NORMANovelty on random bins
+    of scaled columns. With `follow` a file of lines is read to its last whole line, and on as it grows, until `stop` says so.
+    `watch` is called with the rows so far, the stream and the model; `answered` with the learner, the labels and weights of some
+    rows, and the answers to them where there are no classes. The other options are those of `stream`.
 
     >>> import noregret as nr
     >>> done = nr.train("synthetic:linear?n=2000&d=10&seed=1", nr.PA1(C=0.1))
@@ -83,7 +83,7 @@ def train(
     if not going_on and model is None:
         opened, notes = with_target(stream(source, y, **options), None)
         opened = growing(opened)
-        chosen, more = first_learner(opened)
+        chosen, opened, more = first_learner(opened)
         notes += more
     else:
         chosen = load(path) if going_on else made(model)

@@ -24,6 +24,7 @@ NUMBERS_ROW, TEXTS_ROW, ROLE, SINCE, NAME, NAME_END, FIRST, LAST, KNOWN, KNOWN_M
 START, END, TAG, WORD, WORD_END = range(5)  # of a piece; words are in the same array, counted apart
 ROW, FILLED, USED, KEPT, WORDS = range(5)  # counters
 SUM, ONCE, MEASURED = -1, -2, -3  # tags: summed; counted once; a product with numbers. Others: where `columns` keeps their number
+TRUE, FALSE = 0x74727565, 0x66616C7365  # in ASCII
 PLANES = 0x20000  # code points with an entry in the table of characters; those above are letters up to 0xE0000
 
 
@@ -146,13 +147,30 @@ def encode_number(job, v, known, j):
 
 @strict
 def encode_category(job, lo, hi, j):
-    """Give the piece `country=DE`."""
+    """Give the piece `country=DE`; true and TRUE are `True`."""
     start = job.at[USED]
     if not begin(job, j, 1 + hi - lo):
         return BYTES
     write(job, 61)  # =
-    copy(job, job.text, lo, hi)
+    if is_truth(job.text, lo, hi):
+        write(job, job.text[lo] & 0xDF)
+        for at in range(lo + 1, hi):
+            write(job, job.text[at] | 0x20)
+    else:
+        copy(job, job.text, lo, hi)
     return keep(job, start, 1.0, SUM)
+
+
+@strict
+def is_truth(text, lo, hi):
+    """Return whether a text is `true` or `false` in any case: formats write truth values differently."""
+    n = hi - lo
+    if n not in (4, 5):
+        return False
+    word = np.int64(0)
+    for at in range(lo, hi):
+        word = word << 8 | np.int64(text[at] | 0x20)
+    return word in (TRUE, FALSE)
 
 
 def encode_text(job, lo, hi, j):

@@ -29,7 +29,7 @@ class Steady(NamedTuple):
 
     roles: dict[str, int]
     at: dict[str, int]
-    declared: list[int]  # the role of each column where it was declared, -1 where the type of a cell decides
+    each: list[int]  # the role of each column
     long: list[bool]  # whether texts may be long
     names: bytes
     columns: np.ndarray
@@ -39,13 +39,12 @@ class Steady(NamedTuple):
     def of(cls, roles: dict[str, int], declared: set[str], job: Job) -> Steady:
         """Return it for the columns known."""
         at = {name: -1 if role == DATE else j for j, (name, role) in enumerate(roles.items())}
-        given = [role if name in declared else -1 for name, role in roles.items()]
         long = [role == TEXT or name in declared for name, role in roles.items()]
-        return cls(roles, at, given, long, job.text.tobytes(), job.columns, job.crosses)
+        return cls(roles, at, list(roles.values()), long, job.text.tobytes(), job.columns, job.crosses)
 
     def job(self, x: Mapping[Any, Any], leave: Collection[str], words: Words) -> Job | None:
         """Return what is to be done for one plain example; None for what needs a closer look."""
-        at, declared, long = self.at, self.declared, self.long
+        at, role, long = self.at, self.each, self.long
         numbers: list[float] = []
         texts = [self.names]
         where: dict[int, list[int]] = {}
@@ -57,10 +56,10 @@ class Steady(NamedTuple):
                 return None
             if v is None:
                 v, kind = np.nan, NoneType
-            if kind is str and declared[j] != NUMBER and (long[j] or len(v) < LONG // 4):
+            if kind is str and role[j] != NUMBER and (long[j] or len(v) < LONG // 4):
                 where[j] = [-1, len(texts) - 1]
                 texts.append(v.encode("utf-8", "surrogatepass"))
-            elif kind is NoneType or ((kind is float or kind is int) and -MOST < v < MOST and declared[j] <= NUMBER):
+            elif kind is NoneType or ((kind is float or kind is int) and -MOST < v < MOST and role[j] == NUMBER):
                 where[j] = [len(numbers), -1]
                 numbers.append(v)
             else:

@@ -31,7 +31,7 @@ from .scale import Normalize
 from .side_columns import targets_and_sides
 from .step import Map
 from .table import Table, plain
-from .table_cells import is_frame, record_of
+from .table_cells import category_text, is_frame, record_of
 from .table_settings import Category, Cross, Date, Hash, Ignore, Number, TableSetting, Text
 
 __all__ = ["Category", "Cross", "Date", "Hash", "Ignore", "Number", "Pipeline", "Text", "pipeline"]
@@ -166,7 +166,9 @@ class Pipeline(Saved):
         table = self.front.table
         assert table is not None
         try:
-            y = [x[table.target] for x in data] if y is None and table.target is not None else y
+            if y is None and table.target is not None:
+                y = [x[table.target] for x in data]
+                y = [category_text(v) if table.labels_are_text and isinstance(v, (int, float)) else v for v in y]
             if sample_weight is None and table.weight is not None:
                 sample_weight = [x[table.weight] for x in data]
         except KeyError as e:

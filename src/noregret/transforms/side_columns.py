@@ -10,7 +10,7 @@ from ..inputs.checking import Side
 from ..inputs.labels import Coded, coded_labels
 from ..text import brief
 from .table import NAMES, Table
-from .table_cells import WRITTEN, fields_of, unknown
+from .table_cells import WRITTEN, fields_of, unknown, words_of
 
 
 def targets_and_sides(table: Table, record: Any, learn: bool) -> tuple[np.ndarray | Coded | None, Side]:
@@ -18,11 +18,16 @@ def targets_and_sides(table: Table, record: Any, learn: bool) -> tuple[np.ndarra
 
     When learning, target and weight must be there; for predictions they may be missing, in part or whole.
     """
+    import pyarrow.compute as pc
+
     fields = fields_of(record)
     found: dict[str, Any] = {}
     for name, array in fields:
-        if name in found and name == table.target:
-            raise TypeError(f"the target {brief(name)} holds texts in some rows and numbers in others; write all of them as texts")
+        if name == table.target and table.labels_are_text:
+            found[name] = pc.coalesce(*([found[name]] if name in found else []), words_of(array))
+        elif name == table.target and name in found:
+            kinds = f"{kind_of(array)} in some rows and {kind_of(found[name])} in others"
+            raise TypeError(f"the target {brief(name)} holds {kinds}; write all of them alike, or declare the target categorical")
         found.setdefault(name, array)
     asked = {role: getattr(table, role) for role in ("target", "weight", "time", *NAMES) if getattr(table, role) is not None}
     for role, name in asked.items():
@@ -37,6 +42,13 @@ def targets_and_sides(table: Table, record: Any, learn: bool) -> tuple[np.ndarra
     if "target" not in there:
         return None, columns
     return targets(asked["target"], there["target"], learn, WRITTEN in (record.schema.metadata or {})), columns
+
+
+def kind_of(array: Any) -> str:
+    """Return what a column of Arrow holds, for an error."""
+    import pyarrow as pa
+
+    return "texts" if pa.types.is_string(array.type) else "truth values" if pa.types.is_boolean(array.type) else "numbers"
 
 
 def as_text(array: Any) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from .dicts_of_numbers import Places, bags, placed
 from .encode import CATEGORY, DATE, NUMBER, TEXT, Job, run
 from .encoder_input import LONG, Steady, Words, with_room
 from .step import Step
-from .table_cells import Column, columns_of, dict_columns, fields_of, is_open, orders_of, stacked, unknown
+from .table_cells import Column, Reading, columns_of, dict_columns, fields_of, is_open, orders_of, stacked, unknown
 
 ROLES = ("numeric", "categorical", "text", "date")
 NAMES = ("id", "bundle", "user", "item")  # settings that name a column of names
@@ -43,12 +44,13 @@ class Mark(NamedTuple):
 class Table(Step):
     """Encode the columns of a table as features.
 
-    `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns that are not features,
-    and `ignore` those to leave out; tasks are for learners of several, which get them as text. Columns that `numeric`,
-    `categorical` and `text` do not name are decided by their first value: a number or truth value is numeric, a text of more than
-    five words is text, any other is categorical. Dates, and texts that are dates in columns that `date` names, become the features
-    `when.year=2024`, `when.month=1`, `when.weekday=3` (Monday is 1), `when.hour=12` (but at midnight sharp) and `when.elapsed`,
-    the years since 2000. Where the year of a text is last, as in 5/1/2011, `date_order` says what comes first: "dmy" or "mdy".
+    `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns that are not
+    features, and `ignore` those to leave out; a target that is `categorical`, too, has texts for labels; tasks are for learners
+    of several, which get them as text. Columns that `numeric`, `categorical` and `text` do not name are decided by their first
+    value: a number or truth value is numeric, a text of more than five words is text, any other is categorical. Dates, and texts
+    that are dates in columns that `date` names, become the features `when.year=2024`, `when.month=1`, `when.weekday=3` (Monday is
+    1), `when.hour=12` (but at midnight sharp) and `when.elapsed`, the years since 2000. Where the year of a text is last, as in
+    5/1/2011, `date_order` says what comes first: "dmy" or "mdy".
 
     A number is the feature `age`, and a missing one (None, NaN, null) `age?`; a category is `country=DE`; a word is
     `body:free`, counted (or 1 with `binary`), and with `ngrams=2` also `body:free money`; `chars=(2, 4)` adds character grams,
@@ -108,9 +110,11 @@ class Table(Step):
             names,
         )
         self.date_order = date_order
-        self._roles = {name: role for role, key in enumerate(ROLES) for name in listed(getattr(self, key))}
+        self.labels_are_text = target is not None and target in listed(categorical)
+        features = ((name, role) for role, key in enumerate(ROLES) for name in listed(getattr(self, key)))
+        self._roles = {name: role for name, role in features if not (self.labels_are_text and name == target)}
         self._crosses = [names_in(c) for c in crosses_of(cross)]
-        self._reserved = {name for role in APART if (name := getattr(self, role)) is not None}
+        self._reserved = {name for role in APART if isinstance(name := getattr(self, role), str)}
         self._leave = self._reserved | set(listed(ignore))
         self._check()
         self._store = stores.empty()
@@ -123,13 +127,13 @@ class Table(Step):
 
     def _check(self) -> None:
         """Refuse settings that contradict each other."""
-        declared = [n for key in ROLES for n in listed(getattr(self, key))]
+        declared = [n for key in ROLES for n in listed(getattr(self, key)) if not (key == "categorical" and n == self.target)]
         twice = sorted({n for n in declared if declared.count(n) > 1 or n in self._leave})
         if twice:
             raise ValueError(f"column {twice[0]!r} is declared twice: it is one of {', '.join((*ROLES, *APART))} or ignore")
         for key in APART:
             if not isinstance(getattr(self, key), (str, NoneType)):
-                raise ValueError(f"{key} must be the name of a column, got {getattr(self, key)!r}")
+                raise ValueError(f"{key} must be the name of a column, got {brief(getattr(self, key))}")
         for a, b in (("target", "weight"), ("target", "task"), ("weight", "task")):
             if getattr(self, a) is not None and getattr(self, a) == getattr(self, b):
                 raise ValueError(f"column {getattr(self, a)!r} cannot be both the {a} and the {b}")
@@ -163,10 +167,10 @@ class Table(Step):
                 return self._done(job, self._columns, learn)
             if len(data) > PIECE and len(set().union(*data)) > MANY:
                 return self._in_pieces(data, learn)
-            return self._encode(dict_columns(data, self._leave, *self._declared()), len(data), learn)
+            return self._encode(lambda reading: dict_columns(data, self._leave, reading), len(data), learn)
         if not is_open(data):
             self._check_schema([name for name, _ in fields_of(data)], learn)
-        found = self._encode(columns_of(data, self._leave, *self._declared()), data.num_rows, learn)
+        found = self._encode(lambda reading: columns_of(data, self._leave, reading), data.num_rows, learn)
         if learn and (orders := orders_of(data)):
             self._orders = {**self._orders, **orders}
         return found
@@ -227,15 +231,21 @@ class Table(Step):
         _, numbers, values = self.rows([x], learn).arrays
         return numbers, values
 
-    def _declared(self) -> tuple[set[str], set[str], dict[str, str | None]]:
-        """Return the columns declared numbers, those declared categories or text, and those known to be dates, and their orders."""
-        roles = {**self._roles, **{n: r for n, r in self._columns.items() if n == self.id}}  # an id that was a feature is text now
-        found = [{n for n, r in roles.items() if r in kinds} for kinds in ((NUMBER,), (CATEGORY, TEXT))]
-        return found[0], found[1], {name: order for name, order in self.as_dates.items() if name not in self._leave}
+    def _reading(self, roles: Mapping[str, int]) -> Reading:
+        """Return how cells are read, where columns have these roles."""
+        roles = {**roles, **self._roles}
+        numeric, named = ({n for n, r in roles.items() if r in kinds} for kinds in ((NUMBER,), (CATEGORY, TEXT)))
+        dates = {n: self.date_order or self._orders.get(n) for n, r in roles.items() if r == DATE and n not in self._leave}
+        return Reading(numeric, named, dates, {*self._roles, *listed(self.id)})  # an id comes as text
 
     def _check_schema(self, names: list[str], learn: bool) -> None:
         """Hold closed tables to the columns of the first one."""
         found = frozenset(names) - self._leave
+        if len(set(names)) < len(names):
+            twice = next(name for name, n in Counter(names).items() if n > 1)
+            raise ValueError(
+                f"there are two columns {brief(twice)}: one is called so, and one is inside another. Rename one of them."
+            )
         if self._schema is None:
             wanted = [*self._roles, *(n for c in self._crosses for n in c)]
             absent = [n for n in wanted if n not in found and n.rpartition(".")[0] not in found]  # when.month is made of when
@@ -249,12 +259,14 @@ class Table(Step):
             advice = "Give the same columns." if gone else "Give the same columns, or leave out those that vary (ignore, --ignore)."
             raise ValueError(f"the columns are not those of the first batch; {what}. {advice}")
 
-    def _encode(self, columns: list[Column], n: int, learn: bool) -> tuple[Rows, np.ndarray]:
+    def _encode(self, read: Callable[[Reading], list[Column]], n: int, learn: bool) -> tuple[Rows, np.ndarray]:
         """Encode columns of cells."""
-        by_name = {c.name: c for c in columns}
+        columns = read(self._reading(self._columns))
         roles, since = self._with_new(columns)
-        for name, column in by_name.items():
-            if name in roles and name not in self._roles and roles[name] == CATEGORY:
+        if any(c.name in since and c.numbers is not None and c.texts is not None for c in columns):
+            columns = read(self._reading(roles))  # the first cell decides how the others are read
+        for column in columns:
+            if column.name in roles and column.name not in self._roles and roles[column.name] == CATEGORY:
                 refuse_long(column)
         return self._done(self._job(columns, roles, since, n), roles, learn)
 
@@ -328,7 +340,8 @@ class Table(Step):
     def as_written(self) -> list[str]:
         """Columns known as categories, text, names or tasks: readers keep them as they are written, 007 and not 7."""
         known = [name for name, role in {**self._columns, **self._roles}.items() if role in (CATEGORY, TEXT)]
-        return [*known, *self.naming, *(() if self.task is None else (self.task,))]
+        labels = listed(self.target) if self.labels_are_text else ()
+        return [*known, *self.naming, *listed(self.task), *labels]
 
     @property
     def naming(self) -> list[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..inputs.labels import NUMERIC
 from ..text import brief, shortened
 from .dates import NONE, ORDER, arrow_moments, is_date, moment, parts_of
 
@@ -50,10 +51,19 @@ class Column(NamedTuple):
         return self.texts.data[a:b].tobytes().decode("utf-8", "replace")
 
 
+class Reading(NamedTuple):
+    """The columns whose roles are known, and how their cells are read."""
+
+    numeric: Collection[str]
+    named: Collection[str]  # categories and text, which numbers become too
+    dates: Mapping[str, str | None]  # and the order in which they are written, where it is known
+    declared: Collection[str]  # whose roles were not found out: they take no cells of another kind
+
+
 def category_text(v: Any) -> str:
     """Return a number or truth value as the name of a category: 5 and 5.0 are the same."""
     if isinstance(v, (bool, np.bool_)):
-        return "true" if v else "false"
+        return str(bool(v))
     v = float(v) if not isinstance(v, (int, np.integer)) else int(v)
     return str(int(v)) if v == math.floor(v) and abs(v) < 2**63 else repr(v)
 
@@ -132,29 +142,32 @@ def fields_of(record: Any) -> list[tuple[str, Any]]:
     return found
 
 
-def columns_of(
-    record: Any, leave: Iterable[str], numeric: Iterable[str], named: Iterable[str], dates: Mapping[str, str | None]
-) -> list[Column]:
-    """Return the columns of a record batch, those to leave out apart; `numeric`, `named` and `dates` are read as numbers, texts and
-    dates, which are written in an order.
-    """
+def columns_of(record: Any, leave: Collection[str], reading: Reading) -> list[Column]:
+    """Return the columns of a record batch, those to leave out apart."""
     found: dict[str, Column] = {}
     absent = is_open(record)  # a null is then as good as no cell
     for name, array in fields_of(record):
         if name in leave:
             continue
-        if name in dates or (is_dates(array) and name not in named):
-            moments = arrow_moments(name, array, dates.get(name))
+        if name in reading.dates or (is_dates(array) and not (name in reading.named and name in reading.declared)):
+            moments = arrow_moments(name, array, reading.dates.get(name))
             found |= {c.name: c for c in date_columns(name, moments, np.isnat(moments) & absent)}
             continue
-        column = column_of(name, array, name in numeric, name in named)
+        column = column_of(name, array, reading, absent)
         if column.numbers is not None and absent:
             column = column._replace(numbers=np.where(np.isnan(column.numbers), np.inf, column.numbers))
-        if name in found:  # a column of mixed cells comes as two
-            was = found[name]
-            column = Column(name, was.numbers if column.numbers is None else column.numbers, was.texts or column.texts)
-        found[name] = column
+        found[name] = column if name not in found else both(found[name], column)  # a column of mixed cells comes as two
     return list(found.values())
+
+
+def both(a: Column, b: Column) -> Column:
+    """Return two columns, of which each has the cells that the other lacks, as one."""
+    numbers, texts = a.numbers if b.numbers is None else b.numbers, a.texts or b.texts
+    if a.numbers is not None and b.numbers is not None:
+        numbers = np.where(np.isfinite(a.numbers), a.numbers, b.numbers)
+    if a.texts is not None and b.texts is not None:
+        texts = texts_of([a.text(row) or b.text(row) for row in range(len(a.texts.starts) - 1)])
+    return Column(a.name, numbers, texts)
 
 
 def date_columns(name: str, moments: np.ndarray, absent: np.ndarray) -> list[Column]:
@@ -171,8 +184,8 @@ def is_dates(array: Any) -> bool:
     return pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
 
 
-def column_of(name: str, array: Any, numeric: bool, named: bool) -> Column:
-    """Return one column of Arrow."""
+def column_of(name: str, array: Any, reading: Reading, mixed: bool) -> Column:
+    """Return one column of Arrow; `mixed` says that cells may differ in kind."""
     import pyarrow as pa
 
     kinds = pa.types
@@ -185,19 +198,32 @@ def column_of(name: str, array: Any, numeric: bool, named: bool) -> Column:
     if kinds.is_null(kind):
         return Column(name, None, None)
     if kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind):
-        return Column(name, numbers_in(name, array), None) if numeric else Column(name, None, arrow_texts(array), category)
+        if name not in reading.numeric:
+            return Column(name, None, arrow_texts(array), category)
+        if mixed and name not in reading.declared:
+            return numbers_among(name, array)
+        return Column(name, numbers_in(name, array, "declared" if name in reading.declared else "found"), None)
     if not (kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind)):
         raise TypeError(
             f"column {brief(name)} is of type {shortened(str(kind), 80)}; expected numbers, texts, truth values or dates. Leave "
             "it out (ignore), or make a number or text of it first."
         )
-    if named or (category and not numeric):
-        coded = array.dictionary_encode()
-        words = pa.array([None if v is None or v != v else category_text(v) for v in coded.dictionary.to_pylist()], pa.string())
-        return Column(name, None, arrow_texts(words.take(coded.indices)), category)
+    if name in reading.named or (category and name not in reading.numeric):
+        return Column(name, None, arrow_texts(words_of(array)), category)
     values = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)  # a whole number beyond 2^53 is rounded
     refuse_infinite(name, values)
     return Column(name, values, None)
+
+
+def words_of(array: Any) -> Any:
+    """Return numbers and truth values of Arrow as names of categories, texts as they are."""
+    import pyarrow as pa
+
+    if pa.types.is_string(array.type):
+        return array
+    coded = array.dictionary_encode()
+    words = [v if v is None or isinstance(v, str) else None if v != v else category_text(v) for v in coded.dictionary.to_pylist()]
+    return pa.array(words, pa.string()).take(coded.indices)
 
 
 def refuse_infinite(name: str, values: np.ndarray) -> None:
@@ -209,28 +235,35 @@ def refuse_infinite(name: str, values: np.ndarray) -> None:
         )
 
 
-def numbers_in(name: str, array: Any) -> np.ndarray:
-    """Return a column of texts as the numbers they are."""
+def numbers_in(name: str, array: Any, how: str) -> np.ndarray:
+    """Return a column of texts as the numbers they are, since it was declared numeric or found to be so."""
     import pyarrow as pa
 
     try:
-        values = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    except pa.ArrowInvalid:
-        for row, v in enumerate(array.to_pylist()):
-            number_in(name, v, row)
-        raise
+        values = np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:  # of what is no number, and of space around one
+        values = np.array([number_in(name, v, row, how) for row, v in enumerate(array.to_pylist())])
     refuse_infinite(name, values)
-    return np.asarray(values)
+    return values
 
 
-def number_in(name: str, v: str | None, row: int) -> float:
+def numbers_among(name: str, array: Any) -> Column:
+    """Return a column of texts, those that are numbers as such."""
+    import pyarrow.compute as pc
+
+    is_number = pc.match_substring_regex(array, rf"^\s*({NUMERIC.pattern})\s*$")
+    numbers, texts = pc.if_else(is_number, array, None), pc.if_else(is_number, None, array)
+    return Column(name, numbers_in(name, numbers, "found"), arrow_texts(texts))
+
+
+def number_in(name: str, v: str | None, row: int, how: str) -> float:
     """Return a text as the number it is."""
     try:
         return math.nan if v is None or not v.strip() else float(v)
     except ValueError:
         raise ValueError(
-            f"column {brief(name)} was declared numeric but holds {brief(v)} in row {row} of the batch; expected a number. "
-            "Declare it categorical, or mend the row."
+            f"column {brief(name)} was {how} numeric but holds {brief(v)} in row {row} of the batch; expected a number. Declare it "
+            "categorical, or mend the row."
         ) from None
 
 
@@ -259,35 +292,29 @@ def flat(x: Mapping[Any, Any], before: str = "") -> Iterable[tuple[str, Any]]:
             yield before + (k if type(k) is str else str(k)), v
 
 
-def dict_columns(
-    X: Sequence[Mapping[Any, Any]],
-    leave: Iterable[str],
-    numeric: Iterable[str],
-    named: Iterable[str],
-    dates: Mapping[str, str | None],
-) -> list[Column]:
+def dict_columns(X: Sequence[Mapping[Any, Any]], leave: Collection[str], reading: Reading) -> list[Column]:
     """Return the columns of examples given as dicts, in order of appearance."""
     n = len(X)
     numbers: dict[str, np.ndarray] = {}
     texts: dict[str, list[str | None]] = {}
     names: dict[str, None] = {}
-    moments: dict[str, np.ndarray] = {name: np.full(n, NONE) for name in dates}
+    moments: dict[str, np.ndarray] = {name: np.full(n, NONE) for name in reading.dates}
     there: dict[str, np.ndarray] = {}
     for row, x in enumerate(X):
         for name, v in flat(x):
             if name in leave:
                 continue
-            if is_date(v) and name in named:
+            if is_date(v) and name in reading.named and name in reading.declared:
                 v = str(v)
             if is_date(v) or name in moments:
-                moments.setdefault(name, np.full(n, NONE))[row] = moment(name, v, row, dates.get(name))
+                moments.setdefault(name, np.full(n, NONE))[row] = moment(name, v, row, reading.dates.get(name))
                 there.setdefault(name, np.zeros(n, bool))[row] = True
                 continue
             v = math.nan if v is None else v
             kind = type(v)
-            if isinstance(v, str) and name in numeric:
-                v, kind = number_in(name, v, row), float
-            elif kind is not str and name in named and v == v:
+            if isinstance(v, str) and name in reading.numeric and (name in reading.declared or NUMERIC.fullmatch(v.strip())):
+                v, kind = number_in(name, v, row, "declared"), float
+            elif kind is not str and name in reading.named and v == v:
                 v, kind = category_text(number(name, v, row)), str
             names[name] = None
             if kind is str:

@@ -1,9 +1,9 @@
 """The area under the ROC curve of a stream of scores, in bounded memory.
 
-Scores are taken as float32 and kept as sorted distinct values, each with the weight of the rows of the class and of the others.
-While there are at most 65,536 distinct values the area is exact. Beyond, the lowest bits of all of them are dropped until they
-fit (at first one part in 2^23 of a score, about one in 2^12 for a million normal scores); scores that fall together count as
-ties, half. How far depends on the set of scores only, not on the order or the split of the stream.
+Scores are kept as sorted distinct values, each with the weight of the rows of the class and of the others. While there are at
+most 65,536 distinct values the area is exact. Beyond, the lowest bits of all of them are dropped until they fit (at first one part
+in 2^52 of a score, about one in 2^12 for a million normal scores); scores that fall together count as ties, half. How far depends
+on the set of scores only, not on the order or the split of the stream.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Ranking:
     """The scores of one class against the rest."""
 
     def __init__(self) -> None:
-        self.keys = np.zeros(0, np.uint32)
+        self.keys = np.zeros(0, np.uint64)
         self.sums = np.zeros((2, 0))  # weight of the others, of the class
         self.dropped = 0  # low bits
         self.pending: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []
@@ -41,7 +41,7 @@ class Ranking:
         """Sort in what waits."""
         if not self.waiting:
             return
-        keys = np.concatenate([k for k, _, _ in self.pending]) >> np.uint32(self.dropped)
+        keys = np.concatenate([k for k, _, _ in self.pending]) >> np.uint64(self.dropped)
         of_class = np.concatenate([t for _, t, _ in self.pending])
         weights = [w for _, _, w in self.pending]
         if any(w is not None for w in weights):
@@ -54,21 +54,19 @@ class Ranking:
 
     def _join(self, keys: np.ndarray, sums: np.ndarray) -> None:
         self.keys, self.sums = grouped(np.concatenate([self.keys, keys]), np.concatenate([self.sums, sums], axis=1))
-        more = 0
-        while len(starts(self.keys >> np.uint32(more))) > VALUES:
-            more += 1
+        more = surplus(self.keys)
         if more:
             self.dropped += more
-            self.keys, self.sums = grouped(self.keys >> np.uint32(more), self.sums)
+            self.keys, self.sums = grouped(self.keys >> np.uint64(more), self.sums)
 
     def __iadd__(self, other: Ranking) -> Self:
         """Take the scores of another."""
         self.fold()
         other.fold()
         if other.dropped > self.dropped:
-            self.keys, self.sums = grouped(self.keys >> np.uint32(other.dropped - self.dropped), self.sums)
+            self.keys, self.sums = grouped(self.keys >> np.uint64(other.dropped - self.dropped), self.sums)
             self.dropped = other.dropped
-        self._join(other.keys >> np.uint32(self.dropped - other.dropped), other.sums)
+        self._join(other.keys >> np.uint64(self.dropped - other.dropped), other.sums)
         self.spoilt |= other.spoilt
         return self
 
@@ -76,8 +74,8 @@ class Ranking:
         """Return the ranking of the others by the scores with their signs changed."""
         self.fold()
         other = Ranking()
-        zero = np.uint32(1 << (31 - self.dropped))
-        keys = np.where(self.keys == zero, zero, np.uint32(0xFFFFFFFF >> self.dropped) - self.keys)
+        zero = np.uint64(1 << (63 - self.dropped))
+        keys = np.where(self.keys == zero, zero, np.uint64(0xFFFFFFFFFFFFFFFF >> self.dropped) - self.keys)
         other.keys, other.sums = grouped(keys, self.sums[::-1])
         other.dropped, other.spoilt = self.dropped, self.spoilt
         return other
@@ -94,10 +92,24 @@ class Ranking:
 
 
 def sortable(f: np.ndarray) -> np.ndarray:
-    """Return float32 scores as unsigned integers in the same order; 0 and -0 are one."""
-    with np.errstate(over="ignore"):
-        bits = (f.astype(np.float32) + np.float32(0.0)).view(np.uint32)
-    return np.where(bits >> np.uint32(31), ~bits, bits | np.uint32(1 << 31))
+    """Return scores as unsigned integers in the same order; 0 and -0 are one."""
+    bits = (f.astype(np.float64) + 0.0).view(np.uint64)
+    return np.where(bits >> np.uint64(63), ~bits, bits | np.uint64(1 << 63))
+
+
+def surplus(ordered: np.ndarray) -> int:
+    """Return how many low bits to drop from keys in order, so that few enough are left."""
+    if len(ordered) <= VALUES:
+        return 0
+    differing = np.bitwise_xor(ordered[1:], ordered[:-1])
+    low, high = 1, 64
+    while low < high:  # keys stay apart if they differ above the bits dropped
+        middle = (low + high) // 2
+        if 1 + np.count_nonzero(differing >> np.uint64(middle)) > VALUES:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def grouped(keys: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -112,9 +124,9 @@ def counted(keys: np.ndarray, of_class: np.ndarray) -> tuple[np.ndarray, np.ndar
     """Return keys, once or twice each, and how many rows each has of the others and of the class."""
     low, high = (int(keys.min()), int(keys.max())) if len(keys) else (0, 0)
     if high - low < ROOMY * len(keys):  # a place for each possible key costs less than sorting
-        cells = np.bincount(2 * (keys - np.uint32(low)).astype(np.int64) + of_class, minlength=2 * (high - low + 1)).reshape(-1, 2)
+        cells = np.bincount(2 * (keys - np.uint64(low)).astype(np.int64) + of_class, minlength=2 * (high - low + 1)).reshape(-1, 2)
         found = np.flatnonzero(cells[:, 0] | cells[:, 1])
-        return (found + low).astype(np.uint32), cells[found].T.astype(np.float64)
+        return found.astype(np.uint64) + np.uint64(low), cells[found].T.astype(np.float64)
     parts = []
     for k, mine in enumerate((~of_class, of_class)):
         own = np.sort(keys[mine])

@@ -31,11 +31,7 @@ FIGURES = (
     "examples",
     "queries",
 )
-REST = {
-    "holdout": "hold-out",
-    "validation": "validation",
-    "folds": "folds",
-}  # errors, or losses, on rows that were not learned from
+REST = {"holdout": "hold-out", "validation": "validation", "folds": "folds"}  # on rows that were not learned from
 COMMON = (*FIGURES, *REST, "loss", "regret", "bound", "label")  # that learners of every kind may have
 LARGE = 0.1  # share of what a learner lost that is a large regret
 RUNAWAY = 30.0  # a curve that ends this many times above the middle one does not set the scale

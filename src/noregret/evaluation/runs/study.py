@@ -48,8 +48,8 @@ STUDIED = (
 def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> Report:
     """Let one learner answer and then learn each example, in one pass; return the report.
 
-    The learner itself learns: afterwards it can be saved. None takes Auto for labels and NAGRegressor for numbers. Options: see
-    `compare`, and `stream` for those of the source.
+    The learner itself learns: afterwards it can be saved. None takes Auto for labels, AutoRegressor for numbers, and without
+    labels NORMANovelty on random bins of scaled columns. Options: see `compare`, and `stream` for those of the source.
 
     >>> import noregret as nr
     >>> m = nr.PA1(C=0.1)
@@ -64,7 +64,7 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
     plan.source = with_task(plan.source, [chosen])
     opened = plan.open(source, y, [chosen])
     if chosen is None:
-        chosen, more = first_learner(opened)
+        chosen, opened, more = first_learner(opened)
         plan.notes += more
     learner, maps = (chosen.learner, chosen.front.maps) if isinstance(chosen, Pipeline) else (chosen, ())
     report = plan.study("evaluate", opened, [Run(learner, titled(learner, maps), plan.settings)])
@@ -113,6 +113,8 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
         plan.notes += more
         given = [made(m) for m in KINDS[task].dozen]
         fronts = [None] * len(given)
+        if not given:
+            raise ValueError(f"{opened.name} has no labels, which decide between learners: give y, or name the learners")
     if not given:
         raise ValueError("there are no learners to compare")
     learners = [(m.learner if isinstance(m, Pipeline) else m).clone() for m in given]
