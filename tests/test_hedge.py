@@ -396,6 +396,6 @@ def test_a_pool_answers_files_and_a_holdout(tmp_path):
 @pytest.mark.parametrize("n", [1, 200])
 def test_rounding_is_no_regret(n):
     """The learners of a pool that are all alike: what was paid is a sum of weights, and may differ in the last bit."""
-    m = nr.Auto().partial_fit(np.arange(1.0, n + 1.0)[:, None], ["pos"] * n)
+    m = nr.Hedge(learners=[nr.PA1(C=k + 1.0) for k in range(7)]).partial_fit(np.arange(1.0, n + 1.0)[:, None], ["pos"] * n)
     assert m.paid_ != m.losses_.min()
     assert m.regret_ == m.report()["regret"] == 0.0
