@@ -399,3 +399,12 @@ def test_rounding_is_no_regret(n):
     m = nr.Hedge(learners=[nr.PA1(C=k + 1.0) for k in range(7)]).partial_fit(np.arange(1.0, n + 1.0)[:, None], ["pos"] * n)
     assert m.paid_ != m.losses_.min()
     assert m.regret_ == m.report()["regret"] == 0.0
+
+
+def test_a_bound_on_a_loss_without_a_greatest_value_is_not_called_vacuous():
+    """One round of log loss may cost any number, so fewer rounds than the bound say nothing about it."""
+    told = nr.evaluate((np.ones((1, 1)), ["pos"]), "auto").learners[0]["regret"]
+    assert told["loss"] == "log"
+    assert told["bound"] > 1.0
+    assert told["vacuous"] is None
+    assert nr.evaluate((np.ones((1, 1)), ["pos"]), nr.Hedge(learners=["pa1", "ogd"])).learners[0]["regret"]["vacuous"]

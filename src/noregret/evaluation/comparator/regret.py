@@ -270,10 +270,10 @@ def regret_of_pool(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[st
     points = [p for p in points if p["standing"] is not None]  # nothing is learned before the first of late labels
     examples = [p["examples"] for p in points]
     paid, best, regrets, bounds = ([p["standing"][k] for p in points] for k in ("paid", "best", "regret", "bound"))
-    bound = _finite(bounds[-1])
+    bound, unbounded = _finite(bounds[-1]), learner.loss in ("log", "square")  # a round may cost any number
     winner = min(learner.report()["learners"], key=lambda member: member["loss"])
     return {
-        "loss": learner.loss if learner.loss in ("log", "square") else "zero_one",
+        "loss": learner.loss if unbounded else "zero_one",
         "against": f"the best learner of the pool, {winner['learner']},",
         "cumulative": paid[-1],
         "comparator": best[-1],
@@ -282,7 +282,7 @@ def regret_of_pool(learner: Any, points: Sequence[Mapping[str, Any]]) -> dict[st
         "bound": bound,
         "bound_name": learner.bound_name_ if bound is not None else None,
         "bound_measures": "regret" if bound is not None else None,
-        "vacuous": None if bound is None or learner.loss == "square" else bound >= examples[-1] - best[-1],
+        "vacuous": None if bound is None or unbounded else bound >= examples[-1] - best[-1],
         "bound_why": None if bound is not None else "it is for sample weights of at most 1, and for the log loss at eta = 1",
         "curve": {
             "examples": examples,
