@@ -361,7 +361,7 @@ class CsvReader(BlockReader):
             column = pc.replace_substring(column, old, new)
         return column
 
-    def _wanted(self, name: str) -> str:
+    def _number_wanted(self, name: str) -> str:
         """Return what a cell of numbers must be, and what to do where it is not."""
         if name == self.target:
             return "a number, or declare the target categorical so that all its labels are text,"
@@ -411,7 +411,7 @@ class CsvReader(BlockReader):
                     yield k, j + 1, f"a date such as {DATES[kind]} in column {name!r}", repr(column[k].as_py())
                 continue
             for k in not_numbers(self._pointed(column)):
-                yield k, j + 1, f"{self._wanted(name)} in column {name!r}", repr(column[k].as_py())
+                yield k, j + 1, f"{self._number_wanted(name)} in column {name!r}", repr(column[k].as_py())
 
 
 # ---- cells -------------------------------------------------------------------------------------------------------------
