@@ -74,7 +74,7 @@ class Calibration:
         return said
 
     def told(self, scores: Any, known: int) -> Said:
-        """Return what is said of rows, of so many known classes; nothing changes."""
+        """Return what is said of rows, given the number of known classes; nothing changes."""
         return Said(self.forecast(scores, known))
 
     def forecast(self, scores: Any, known: int) -> np.ndarray:
@@ -94,7 +94,7 @@ class Calibration:
         raise NotImplementedError
 
     def fresh(self, known: int) -> Self:
-        """Return one that has learned nothing, of so many classes."""
+        """Return one that has learned nothing, for a number of known classes."""
         raise NotImplementedError
 
     def arrays(self) -> dict[str, np.ndarray]:

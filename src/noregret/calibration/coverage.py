@@ -170,7 +170,7 @@ class Sets(Covering):
         return self.inner.of_known(scores)
 
     def fresh(self, known: int) -> Self:
-        """Return one that has learned nothing, of so many classes."""
+        """Return one that has learned nothing, for a number of known classes."""
         return type(self)(self.levels, self.inner.fresh(known), known)
 
     def arrays(self) -> dict[str, np.ndarray]:

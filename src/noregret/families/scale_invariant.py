@@ -116,7 +116,7 @@ class ScInOL(Classifier):
     first (it matters early); `lipschitz` > 0, the least L_j. The paper has losses with slopes of at most 1 and L_j = 1, as the log
     and hinge losses without sample weights; L_j lets the others in. A sample weight multiplies the gradient.
 
-    Pitfalls: every coordinate learns as if it were alone, so many correlated columns overshoot at first; losses with unbounded
+    Pitfalls: every coordinate learns as if it were alone, and correlated columns overshoot at first; losses with unbounded
     slopes let one round set L_j for good. `coef_` are the weights for features within the range seen. There is no merge.
 
     Kempka, Kotlowski, Warmuth (2019), algorithm 2 (ScInOL_2).

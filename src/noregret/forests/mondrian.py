@@ -82,7 +82,7 @@ class OfTrees(Learner):
 
     @property
     def full_(self) -> bool:
-        """Whether a tree has as many nodes as it may: it is cut no more, and goes on to learn in the nodes it has."""
+        """Whether a tree has as many nodes as it may: it is cut no more, and learns in the nodes it has."""
         m = self.model
         return bool((m.grove.size + 2 > limit(m.rules, m.grove, max(int(m.tally[SEEN]), 2))).any())
 

@@ -74,7 +74,7 @@ def unpacked(tensors: Tensors) -> Tensors:
 
 
 def restore(calibration: Calibration | None, meta: dict[str, Any], tensors: Tensors, known: int) -> None:
-    """Restore a calibration; one that the file does not have yet begins anew."""
+    """Restore a calibration; one that is not in the file starts from nothing."""
     if meta.get("calibrated") is True and calibration is not None:
         calibration.restore(tensors, known)
     else:

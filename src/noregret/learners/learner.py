@@ -31,7 +31,7 @@ class Progress(NamedTuple):
     seen: int = 0  # the tally's note of the classes seen
     tie: int = 1
     positive: int = 0
-    blind: int = 0  # so many of them, the first, were answered before any label was known
+    blind: int = 0  # the number of first rows that were answered before any label was known
     said: Said | None = None  # probabilities, intervals or sets from before each update, where they are learned
 
 

@@ -18,7 +18,7 @@ TASKS: dict[str, Task] = {}
 
 
 def in_runs(n: int, numbers: int) -> list[tuple[int, int]]:
-    """Return runs of n rows that take bounded memory when each needs so many numbers."""
+    """Return runs of n rows that take bounded memory given the numbers that each needs."""
     size = max(1, ROOM // max(numbers, 1))
     return [(a, min(a + size, n)) for a in range(0, max(n, 1), size)]
 
@@ -71,7 +71,7 @@ class Task(str):
         return f[:, 0]
 
     def calibration(self, algorithm: Any, given: Mapping[str, Any], known: int) -> Calibration | None:
-        """Return what makes probabilities of scores, of so many known classes; None where nothing is asked for or possible."""
+        """Return what makes probabilities of scores, given the number of known classes; None where there is nothing to make."""
         return None
 
     def costs(self, algorithm: Any, given: Mapping[str, Any], labels: Labels) -> Any:

@@ -132,7 +132,7 @@ def shrunk(path: str, expected: int, found: int, unit: str = "bytes") -> ValueEr
 
 
 def check_line(path: str, size: int) -> None:
-    """Refuse a line of so many bytes, or more."""
+    """Refuse a line of that number of bytes, or more."""
     if size > LONGEST_LINE:
         raise ValueError(f"{path}: expected lines of at most {LONGEST_LINE >> 20} MiB, found a longer one: is this a text file?")
 

@@ -77,7 +77,7 @@ class Classification(Task):
         return f[:, 0] * sign(labels)
 
     def calibration(self, algorithm: Any, given: Mapping[str, Any], known: int) -> Calibration | None:
-        """Return what makes probabilities of scores, of so many known classes; None where they are not asked for."""
+        """Return what makes probabilities of scores, given the number of known classes; None where they are not asked for."""
         inner: Calibration = Linked(algorithm.link) if algorithm.link else Calibrator(known)
         if given.get("coverage") is not None:
             return Sets(levels_of(given["coverage"]), inner, known)

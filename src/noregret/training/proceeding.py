@@ -30,7 +30,7 @@ def noted(at: At) -> At:
 
 # ---- where it stopped ------------------------------------------------------------------------------------------------
 def resumed(path: Path, found: At | None, opened: Stream, limit: int | None) -> At:
-    """Return where a saved model stopped, if that is a place in this stream; one that a limit cut goes on within the same."""
+    """Return where a saved model stopped, if that is a place in this stream; one that a limit cut continues within that limit."""
     if not found:
         raise ValueError(f"{path} holds a model that was not trained from a stream, so there is no place to resume from")
     if found["source"] != opened.name:

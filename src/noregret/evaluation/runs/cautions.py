@@ -101,7 +101,7 @@ def cost_words(row: dict[str, Any]) -> str:
 
 
 def named(labels: Sequence[str], of: int) -> str:
-    """Return who is meant, among so many."""
+    """Return the words for the learners that are meant, given how many there are."""
     if len(labels) == of > 1:
         return "both learners" if of == 2 else f"all {of} learners"
     rest = len(labels) - NAMED

@@ -42,7 +42,7 @@ class OnTheWay:
     def result(self, label: str, examples: int, mistakes: int | None, scaled: bool, table: Any) -> dict[str, Any]:
         """Return the figures of the learner, those of the baselines, and warnings.
 
-        `mistakes` are those the learner made on so many examples, None where answers are not labels.
+        `mistakes` are those the learner made on these examples, None where answers are not labels.
         """
         if self.baselines is None or not examples:
             return {"baselines": [], "warnings": []}
