@@ -13,6 +13,7 @@ import noregret as nr
 from noregret.cli import main
 from noregret.evaluation.measures.baselines import class_baselines, real_baselines
 from noregret.evaluation.runs.cautions import is_sorted, is_worse, warnings
+from noregret.learners.base import REGISTRY
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -398,3 +399,20 @@ def test_squares_too_large_for_a_number_are_said(recwarn):
     assert report.learners[0]["metrics"]["rmse"] is None
     assert "The squares of the targets are too large for a number" in report.data["warnings"][0]
     assert not [w for w in recwarn if "overflow" in str(w.message)]
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf")])
+def test_scores_that_are_not_finite_are_told(score):
+    """They would pass for answers: an error of about a half, and every row of one class."""
+
+    def step(s, x, y, p):
+        return score, True
+
+    broken = type("Broken", (nr.Classifier,), {"name": "broken", "State": nr.PA1.State, "Params": nr.PA1.Params, "step": step})
+    del REGISTRY["broken"]
+    X, y = np.random.default_rng(0).normal(size=(200, 3)), np.arange(200) % 2
+    with nr.engine.compiling.interpreted():
+        found = nr.compare((X, y), [broken(), "pa1"], regret=False).data["warnings"]
+    (told,) = [line for line in found if "are not finite numbers" in line]
+    assert "broken" in told
+    assert "pa1" not in told

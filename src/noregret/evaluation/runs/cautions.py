@@ -30,10 +30,15 @@ def warnings(
     if not baselines:
         return found
     blind, last = baselines
-    if any(v is None or not math.isfinite(v) for v in blind.get("losses", {}).values()):
+    if not has_finite_losses(blind):
         found.append(
             "The squares of the targets are too large for a number, and figures made of them are missing (-). Divide the target by "
             "a power of ten."
+        )
+    if lost := [row["label"] for row in learners if row.get("error") is not None and not has_finite_losses(row)]:
+        found.append(
+            f"Scores of {named(lost, len(learners))} are not finite numbers, so the answers mean nothing. Scale the features "
+            "(--scale); of a learner of your own, look at what its step returns."
         )
     if worse := [row["label"] for row in learners if is_worse(row, blind)]:
         found.append(worse_words(named(worse, len(learners)), blind, None if best in worse else best, scaled))
@@ -66,6 +71,11 @@ def unlearned(where: str, figures: dict[str, Any], skipped: Skipped | None = Non
         rows = "1 row has a label that was" if unseen["examples"] == 1 else f"{unseen['examples']:,} rows have labels that were"
         found.append(f"In {where} {rows} never learned, {labels}: every answer there is a mistake.")
     return found
+
+
+def has_finite_losses(row: dict[str, Any]) -> bool:
+    """Return whether every loss is a number."""
+    return all(v is not None and math.isfinite(v) for v in row.get("losses", {}).values())
 
 
 def is_worse(row: dict[str, Any], than: dict[str, Any]) -> bool:
