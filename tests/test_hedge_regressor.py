@@ -48,8 +48,14 @@ def transcription(f, y, c, reach):
         told = (p - mean) / sd if sd > 0 else np.zeros(K - 1)
         p = np.append(p, np.clip(mean + sd * (told @ np.linalg.solve(gram, moments)), low - room, high + room))
         gram, moments = gram + c[i] * np.outer(told, told), moments + c[i] * told * z[i]
+        weights = np.linalg.solve(gram - c[i] * np.outer(told, told), moments - c[i] * told * z[i])
+        kept = np.ones(K, bool)
+        if c[i] == 0:  # only answered: without the last target
+            kept[-2:] = False, abs(weights[-1]) < 0.05 and i > 0
+            p[-1] = np.clip(mean + sd * (np.append(told[:-1], 0.0) @ weights), low - room, high + room)
         eta = math.log(K) / delta if delta > 0 else math.inf
-        w = (L.min() == L).astype(float) if eta == math.inf else np.exp(-eta * (L - L.min()))
+        best = L[kept].min()
+        w = kept * ((best == L).astype(float) if eta == math.inf else np.exp(-eta * (L - best)))
         w /= w.sum()
         said.append(w @ p)
         if c[i] == 0:

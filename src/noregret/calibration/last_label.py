@@ -25,12 +25,6 @@ class LastLabel:
         compiled(echo)(y, c, known, self.seen, out)
         return out
 
-    def forecast(self, n: int, K: int) -> Array:
-        """Return those of rows to come, of K classes; nothing changes."""
-        out = np.zeros((n, K))
-        compiled(echo)(np.zeros(n, np.int64), np.zeros(n), np.full(n, K), self.seen, out)
-        return out
-
     def arrays(self) -> dict[str, Array]:
         """Return every array of the state, by name."""
         return {"seen": self.seen}

@@ -127,10 +127,17 @@ class AveragingPool(Pool):
         return self.task.calibration(self.learner, self.given, 0)
 
     def answer(self, f: list[np.ndarray]) -> np.ndarray:
-        """Return the answers of the present weights, given the scores of each member."""
+        """Return the answers of the present weights, given the scores of each member.
+
+        The last target is left out, and a combination that depends on it: rows that are only answered may be far from it.
+        """
         before = np.tile(self.seen, (len(f[0]), 1))
+        before[:, LAST] = self.seen[MEAN]
+        awake, last = self.weighing.awake.copy(), len(self.members) + 1
+        awake[last] = False
+        awake[-1] = self.combination.started and abs(self.combination.coef_[last]) < SLIGHT
         P = self._advice(f, before, self.combination.predict if self.combination.started else lambda Z: np.zeros(len(Z)))
-        return self._mean(np.broadcast_to(self.weighing.weights, P.shape), P)
+        return self._mean(np.broadcast_to(self.weighing.among(awake), P.shape), P)
 
     def _advice(self, f: list[np.ndarray], before: np.ndarray, combine: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return what the members say, the mean so far, the last target and the combination of them, a column each."""

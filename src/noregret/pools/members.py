@@ -91,11 +91,6 @@ class Team:
             self.behind[at].append(k)
             member.begin(self.fronts[at], features, labels, sparse)
 
-    @property
-    def counts(self) -> bool:
-        """Whether a map learns from the rows that pass it."""
-        return any(type(m).mark is not Map.mark for front in self.fronts for m in front.maps)
-
     def learn(self, rows: Rows, awake: np.ndarray, hand: Callable[[Member, Rows, slice], np.ndarray]) -> list[np.ndarray]:
         """Map rows and hand them to each member that is awake, with where they are; return the members' scores.
 

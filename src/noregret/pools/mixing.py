@@ -95,15 +95,19 @@ class MixingPool(VotingPool):
         return mixed(W, told)
 
     def _forecast(self, f: list[np.ndarray]) -> np.ndarray:
-        """Return the probabilities of rows by code; nothing changes."""
-        awake, K, n = self.weighing.awake, max(self.known, 2), len(f[0])
+        """Return the probabilities of rows by code; nothing changes.
+
+        The last label is left out: rows that are only answered may be far from it.
+        """
+        awake, K, n = self.weighing.awake.copy(), max(self.known, 2), len(f[0])
+        awake[len(self.members)] = False
         told = [
             widened(own.of_known(Scores(s, member.m.many, self.labels.positive)), K) if here else np.zeros((n, K))
             for own, s, member, here in zip(self.forecasters, f, self.members, awake, strict=False)
         ]
-        told.append(self.last.forecast(n, K))
+        told.append(np.zeros((n, K)))
         told.append(self.combination.forecast(np.stack(told, axis=1), awake[:-1]))
-        return mixed(np.broadcast_to(self.weighing.weights, (n, len(told))), told)
+        return mixed(np.broadcast_to(self.weighing.among(awake), (n, len(told))), told)
 
     def _odds(self, p: np.ndarray) -> np.ndarray:
         """Return the log odds of the positive of two classes, or the logarithm of each of many."""

@@ -120,10 +120,9 @@ class Pool:
         return np.concatenate(found)
 
     def _edges(self, live: np.ndarray) -> list[int]:
-        """Return where rows are cut: where they begin or cease to count, for maps, and after every BLOCK that count."""
+        """Return where rows are cut: where they begin or cease to count, and after every BLOCK that count."""
         n, edges = len(live), {0, len(live)}
-        if not live.any() or (self.members.counts and not live.all()):  # rows of weight 0 are no examples, for maps either
-            edges |= {*(np.flatnonzero(np.diff(live)) + 1).tolist()}
+        edges |= {*(np.flatnonzero(np.diff(live)) + 1).tolist()}  # rows of weight 0 are no examples: they are only answered
         if self.learner.sleeps:
             counted = self.tally[EXAMPLES] + np.cumsum(live)
             edges |= {*(np.flatnonzero(live & (counted % BLOCK == 0)) + 1).tolist()}

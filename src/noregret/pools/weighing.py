@@ -239,15 +239,19 @@ class Weighing:
     @property
     def weights(self) -> np.ndarray:
         """The weights in the round to come."""
+        return self.among(self.awake)
+
+    def among(self, awake: np.ndarray) -> np.ndarray:
+        """Return the weights if these alone were awake."""
         if self.rule == "fixed_share" or self.rule in MIXTURES:
-            w = np.where(self.awake, over(exp, self.logs), 0.0)
-            return w if self.awake.all() else w / w.sum()
+            w = np.where(awake, over(exp, self.logs), 0.0)
+            return w if awake.all() else w / w.sum()
         K, w = len(self.losses), np.zeros(len(self.losses))
         if self.rule == "hedge":
             eta = self.eta or math.sqrt(8.0 * log(K) / (self.totals[ROUNDS] + 1.0))
         else:
             eta = log(K) / self.totals[DELTA] if self.totals[DELTA] > 0.0 else math.inf
-        by_losses(self.losses, eta, self.awake, w)
+        by_losses(self.losses, eta, awake, w)
         return w
 
     @property
