@@ -36,6 +36,9 @@ class MixingPool(VotingPool):
     def begin(self) -> None:
         """Make the forecasters."""
         super().begin()
+        self._begin_forecasts()
+
+    def _begin_forecasts(self) -> None:
         self.forecasters = [Calibrator(self.known) for _ in self.members]
         self.last, self.combination = LastLabel(), Combination(len(self.members) + 1)
 
@@ -46,8 +49,7 @@ class MixingPool(VotingPool):
     def forget(self) -> None:
         """Let the members start over with the current features, labels and counts; their losses so far stay."""
         super().forget()
-        self.forecasters = [Calibrator(self.known) for _ in self.members]
-        self.last, self.combination = LastLabel(), Combination(len(self.members) + 1)
+        self._begin_forecasts()
 
     # ---- running -----------------------------------------------------------------------------------------------------
     def play(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
