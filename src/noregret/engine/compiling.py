@@ -250,19 +250,20 @@ def _holds(path: pathlib.Path, text: str) -> bool:
         return False
 
 
-def compiled(fn: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(fn: Callable[..., Any], *kinds: type) -> Callable[..., Any]:
     """Return one plain function compiled on its own, for work outside any step, such as checking input.
 
-    Where drivers are interpreted it is interpreted too, with the arithmetic of C.
+    Name the kinds of its arguments that words in it ask for. Where drivers are interpreted it is interpreted too, with the
+    arithmetic of C.
     """
-    return _alone(fn, _interpreting)
+    return _alone(fn, kinds, _interpreting)
 
 
 @cache
-def _alone(fn: Callable[..., Any], interpreting: bool) -> Callable[..., Any]:
+def _alone(fn: Callable[..., Any], kinds: tuple[type, ...], interpreting: bool) -> Callable[..., Any]:
     args = ", ".join(inspect.signature(fn).parameters)
     text = f"@jit\ndef run({args}):\n    return fn({args})\n"
-    run: Callable[..., Any] = build(fn.__name__, text, {"fn": fn})["run"]
+    run: Callable[..., Any] = build(fn.__name__, text, {"fn": fn, **{k.__name__: k for k in kinds}})["run"]
     return run
 
 

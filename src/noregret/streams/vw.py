@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +38,20 @@ from .numbers import (
 )
 from .svmlight import SUM, Spare, line_end, tidy
 from .text_reader import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, note_bad
-from .vw_crosses import HALF, MOST, NO_ROOM, NOT_FINITE, Spans, cross_row, crosses_from, open_span
+from .vw_crosses import (
+    HALF,
+    MOST,
+    NO_ROOM,
+    NOT_FINITE,
+    Crossed,
+    Spans,
+    Uncrossed,
+    cross_row,
+    crosses_from,
+    crosses_rows,
+    open_row,
+    open_span,
+)
 
 SEEN_BITS = 12
 SEEN = 1 << SEEN_BITS  # places of the table that finds equal features; rows more than half as long are sorted instead
@@ -237,12 +251,12 @@ def place(indices, values, first, stored, index, v, stamp, seen):
 
 
 @strict
-def features(text, p, mask, table, odd, out, stored, stamp, seen, spans):
+def features(text, p, mask, table, odd, out, stored, stamp, seen, crossed):
     """Read the features of a line from its first bar on; return where they end in the row and the text, and what was wrong."""
-    crossing = spans.places.shape[0] > 0
-    first = stored - SEEN if crossing else stored  # what is to be crossed stays apart: as after many features, none is looked up
+    # What is to be crossed stays apart: as after many features, none is looked up.
+    first = stored - SEEN if crosses_rows(crossed) else stored
     seed, scale, anonymous = np.uint64(0), 1.0, np.uint64(0)
-    spans.used[0] = 0
+    open_row(crossed)
     while True:
         c = byte(text, p)
         if c == 32:
@@ -254,8 +268,8 @@ def features(text, p, mask, table, odd, out, stored, stamp, seen, spans):
             p += 1
             continue
         if c == 124:
-            if crossing:
-                open_span(spans, p + 1, name_end(text, p + 1), stored)
+            if crosses_rows(crossed):
+                open_span(p + 1, name_end(text, p + 1), stored, crossed)
             seed, scale, p, fault = namespace(text, p + 1, table, odd)
             anonymous = np.uint64(0)
             if fault > 0:
@@ -295,12 +309,11 @@ def finite(values, a, b):
 
 
 @strict
-def parse_vw(text, p, end, mask, labelled, stop, table, odd, out, spare, seen, bad, spans, crosses):
+def parse_vw(text, p, end, mask, labelled, stop, table, odd, out, spare, seen, bad, crossed):
     """Parse whole lines; return rows, features, lines, where it stopped, whether weights and tags occur, bad lines.
 
     Fewer than 0 bad lines say that there is no room for the products of crosses.
     """
-    crossing = crosses.members.shape[0] > 0
     rows, stored, lines, faults, weighted, tagged = 0, 0, 0, 0, False, False
     out.indptr[0] = 0
     for k in range(SEEN):
@@ -323,14 +336,14 @@ def parse_vw(text, p, end, mask, labelled, stop, table, odd, out, spare, seen, b
         else:
             p = bar
         if fault == 0:
-            stored, p, fault = features(text, p, mask, table, odd, out, stored, lines + 1, seen, spans)
-        if fault == 0 and crossing:
-            stored = cross_row(text, out, stored, spans, crosses, mask)
+            stored, p, fault = features(text, p, mask, table, odd, out, stored, lines + 1, seen, crossed)
+        if fault == 0 and crosses_rows(crossed):
+            stored = cross_row(text, out, stored, mask, crossed)
             if stored == NO_ROOM:
                 return rows, first, lines, line, weighted, tagged, -1
             if stored < 0:
                 p, fault = line, CROSS if stored == NOT_FINITE else CROSSES
-        if fault == 0 and (crossing or stored - first > SEEN // 2):
+        if fault == 0 and (crosses_rows(crossed) or stored - first > SEEN // 2):
             stored = tidy(out.indices, out.values, first, stored, spare)
         if fault == 0 and (stored < 0 or not finite(out.values, first, stored)):
             p, fault = line, SUM
@@ -365,15 +378,14 @@ class Room:
         indptr, indices, tags = np.empty(most + 1, np.int64), np.empty(most, np.uint32), np.empty((most, 2), np.int64)
         self.out = Out(indptr, indices, np.empty(most), np.empty(most), np.empty(most), tags)
         self.spare = Spare(np.empty(most, np.uint64), np.empty(most))
-        self.spans = Spans(np.empty((0, 3), np.int64), np.zeros(1, np.int64))
         self.seen = Seen(np.empty(SEEN, np.uint64), np.empty(SEEN, np.int64))
         self.odd: Odd = odd(size)
         self.bad = np.zeros((KEPT_BAD, 4), np.int64)
 
-    def cross(self) -> None:
-        """Make room to note where namespaces begin."""
-        if len(self.spans.places) == 0:
-            self.spans = self.spans._replace(places=np.empty((self.size // 2 + 2, 3), np.int64))
+    @cached_property
+    def spans(self) -> Spans:
+        """Room to note where namespaces begin, for rows that are crossed."""
+        return Spans(np.empty((self.size // 2 + 2, 3), np.int64), np.zeros(1, np.int64))
 
     def widen(self) -> None:
         """Double the room for features."""
@@ -417,11 +429,10 @@ class VwReader(TextReader):
         text, width = block.text, 1 << self.hash_bits
         mask = np.uint64(width - 1)
         room.odd.counts[:] = 0
-        if self.cross:
-            room.cross()
+        crossed = Crossed(self._crosses, room.spans) if self.cross else Uncrossed()
         while True:
             given = (text, block.start, block.end, mask, labelled, self.stops, tens(), room.odd)
-            found = compiled(parse_vw)(*given, room.out, room.spare, room.seen, room.bad, room.spans, self._crosses)
+            found = compiled(parse_vw, type(crossed))(*given, room.out, room.spare, room.seen, room.bad, crossed)
             rows, stored, lines, at, weighted, tagged, faults = found
             if faults < 0:
                 room.widen()

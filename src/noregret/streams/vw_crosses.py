@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engine.words import rare, strict
+from ..engine.words import rare, strict, word
 from ..transforms import namespaces
 from .numbers import LARGEST, byte
 
@@ -31,6 +31,17 @@ class Spans(NamedTuple):
 
     places: np.ndarray  # (spans + 1, 3)
     used: np.ndarray  # (1,): how many
+
+
+class Crossed(NamedTuple):
+    """Rows get the products of crosses."""
+
+    crosses: Crosses
+    spans: Spans
+
+
+class Uncrossed(NamedTuple):
+    """Rows are as they stand. A kind of its own: the loop over features is compiled without a look at namespaces."""
 
 
 def crosses_from(given: Sequence[Sequence[str]]) -> Crosses:
@@ -66,7 +77,7 @@ def before(text, a, b, c, d):
 
 
 @rare
-def open_span(spans, a, b, stored):
+def note_span(spans, a, b, stored):
     """Note that a namespace called text[a:b] begins with the next feature."""
     n = spans.used[0]
     if n > 0 and spans.places[n - 1, 2] == stored:
@@ -133,7 +144,7 @@ def size_of(spans, i):
 
 @rare
 @strict
-def cross_row(text, out, stored, spans, crosses, mask):
+def add_products(text, out, stored, spans, crosses, mask):
     """Add the products of all crosses to the row that ends at `stored`; return where it ends then, or what is wrong."""
     n, end, many = spans.used[0], stored, 0.0
     spans.places[n, 2] = stored
@@ -155,3 +166,64 @@ def cross_row(text, out, stored, spans, crosses, mask):
                     if end < 0:
                         return end
     return end
+
+
+# ---- what the parser calls ---------------------------------------------------------------------------------------------
+@word
+def crosses_rows(crossed):
+    """Return whether rows get products."""
+
+
+@word
+def open_row(crossed):
+    """Forget the namespaces of the row before."""
+
+
+@word
+def open_span(a, b, stored, crossed):
+    """Note that a namespace called text[a:b] begins with the next feature."""
+
+
+@word
+def cross_row(text, out, stored, mask, crossed):
+    """Add the products to the row that ends at `stored`; return where it ends then, or what is wrong."""
+
+
+@crosses_rows.on(Crossed)
+def crosses_crossed(crossed):
+    return True
+
+
+@open_row.on(Crossed)
+def open_row_crossed(crossed):
+    crossed.spans.used[0] = 0
+
+
+@open_span.on(object, object, object, Crossed)
+def open_span_crossed(a, b, stored, crossed):
+    note_span(crossed.spans, a, b, stored)
+
+
+@cross_row.on(object, object, object, object, Crossed)
+def cross_row_crossed(text, out, stored, mask, crossed):
+    return add_products(text, out, stored, crossed.spans, crossed.crosses, mask)
+
+
+@crosses_rows.on(Uncrossed)
+def crosses_uncrossed(crossed):
+    return False
+
+
+@open_row.on(Uncrossed)
+def open_row_uncrossed(crossed):
+    pass
+
+
+@open_span.on(object, object, object, Uncrossed)
+def open_span_uncrossed(a, b, stored, crossed):
+    pass
+
+
+@cross_row.on(object, object, object, object, Uncrossed)
+def cross_row_uncrossed(text, out, stored, mask, crossed):
+    return stored
