@@ -139,7 +139,7 @@ def plain(label: Any, row: int | None = None) -> Any:
 
 
 def is_missing(label: Any) -> bool:
-    """Return whether this is no value."""
+    """Return whether a value is missing."""
     try:
         return label is None or bool(label != label)
     except TypeError:  # pandas' NA: whether it differs from itself it does not know

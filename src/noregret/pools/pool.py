@@ -42,7 +42,7 @@ class Pool:
     many = False
     ready = sys.maxsize  # members make room for features themselves
     dtype = np.dtype(np.float64)
-    advice: ClassVar[tuple[str, ...]] = ()  # what is weighed with the members and is no learner
+    advice: ClassVar[tuple[str, ...]] = ()  # what is weighed with the members and is not a learner
     calibration: Calibration | None = None  # what makes probabilities of the members' scores
 
     def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:

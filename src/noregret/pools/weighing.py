@@ -12,7 +12,7 @@ from ..engine.words import strict
 
 Array = np.ndarray
 PAID, ROUNDS, DELTA, RANGE = range(4)  # totals: what was paid, rounds, AdaHedge's mixability gap, largest sample weight
-ROUNDING = 1e-12  # relative difference of two sums of losses that is no difference
+ROUNDING = 1e-12  # relative difference below which two sums of losses are equal
 SHARE_ETA = 0.05  # rate of fixed share: sqrt(8 ln K/T) for ten thousand rounds
 
 

@@ -352,7 +352,7 @@ class CsvReader(BlockReader):
         return column.cast(type_)
 
     def _pointed(self, column: Any) -> Any:
-        """Return texts with points for decimal commas, and commas for points: 1.500 is no number where commas are decimal."""
+        """Return texts with points for decimal commas, and commas for points: 1.500 is not a number where commas are decimal."""
         import pyarrow.compute as pc
 
         if self.decimal == ".":

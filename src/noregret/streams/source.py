@@ -113,7 +113,7 @@ def place(paths: Sequence[str], file: int, **within: int) -> dict[str, Any]:
 
 
 def same_place(paths: Sequence[str], position: Any, *needed: str) -> None:
-    """Refuse what is no position, or lies in other files than these: it may come from a model file, or from another process."""
+    """Refuse what is not a position, or lies in other files than these: it may come from a model file, or from another process."""
     held = position if isinstance(position, dict) else {}
     numbers = [held[k] for k in (*COUNTS, *needed) if k in held]
     if not {"file", "path", *needed} <= held.keys() or not all(type(n) is int and 0 <= n < 1 << 63 for n in numbers):

@@ -19,6 +19,7 @@ from ..engine.compiling import compiled
 from ..engine.words import rare, strict
 from ..inputs.batch import Batch, Position
 from ..inputs.checking import Rows
+from ..inputs.hashing import HALF, finished, stirred
 from ..transforms.namespaces import Namespaces
 from .numbers import (
     HIGH_BITS,
@@ -39,7 +40,6 @@ from .numbers import (
 from .svmlight import SUM, Spare, line_end, tidy
 from .text_reader import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, note_bad
 from .vw_crosses import (
-    HALF,
     MOST,
     NO_ROOM,
     NOT_FINITE,
@@ -119,24 +119,13 @@ def name_end(text, p):
             p += 1  # another control character is part of the name
 
 
-def mixed(k):
-    """Return four bytes as MurmurHash3 mixes them."""
-    k = (k * np.uint64(0xCC9E2D51)) & HALF
-    return ((k << np.uint64(15) | k >> np.uint64(17)) * np.uint64(0x1B873593)) & HALF
-
-
 def murmur(text, a, b, seed):
-    """Return MurmurHash3 (x86, 32 bit) of text[a:b]."""
+    """Return MurmurHash3 of text[a:b], four bytes at a time: there is room to read past the end."""
     h = seed
     whole = a + ((b - a) & ~3)
     for p in range(a, whole, 4):
-        h ^= mixed(load4(text, p))
-        h = ((h << np.uint64(13) | h >> np.uint64(19)) * np.uint64(5) + np.uint64(0xE6546B64)) & HALF
-    h ^= mixed(load4(text, whole) & ((ONE << np.uint64(8 * (b - whole))) - ONE))
-    h ^= np.uint64(b - a)
-    h = ((h ^ h >> np.uint64(16)) * np.uint64(0x85EBCA6B)) & HALF
-    h = ((h ^ h >> np.uint64(13)) * np.uint64(0xC2B2AE35)) & HALF
-    return h ^ h >> np.uint64(16)
+        h = stirred(h, load4(text, p))
+    return finished(h, load4(text, whole) & ((ONE << np.uint64(8 * (b - whole))) - ONE), b - a)
 
 
 def hash_name(text, a, b, seed):

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.words import rare, strict, word
+from ..inputs.hashing import HALF
 from ..transforms import namespaces
 from .numbers import LARGEST, byte
 
 FNV = np.uint64(16777619)
-HALF = np.uint64(0xFFFFFFFF)
 MOST = 1 << 24  # products of one row
 NO_ROOM, TOO_MANY, NOT_FINITE = -1, -2, -3
 NONE, ANY = -2, -1

@@ -82,7 +82,7 @@ def as_moments(texts: Any, order: str | None) -> Any:
     coded = whole.dictionary_encode()
     found = [read(text, order) for text in coded.dictionary.to_pylist()]
     if None in found:
-        raise pa.ArrowInvalid("a text is no date")
+        raise pa.ArrowInvalid("a text is not a date")
     return pa.array(found, pa.timestamp("us")).take(coded.indices)
 
 
@@ -160,7 +160,7 @@ def is_date(v: Any) -> bool:
 
 
 def no_date(name: str, v: Any, row: int) -> ValueError:
-    """Return the error of a cell that is no date."""
+    """Return the error of a cell that is not a date."""
     unsure = isinstance(v, str) and any(read(v, order) for order in ORDERS)
     order = "Give the order of day and month: date_order='dmy' or date_order='mdy'."
     return ValueError(

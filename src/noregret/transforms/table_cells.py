@@ -241,7 +241,7 @@ def numbers_in(name: str, array: Any, how: str) -> np.ndarray:
 
     try:
         values = np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False))
-    except pa.ArrowInvalid:  # of what is no number, and of space around one
+    except pa.ArrowInvalid:  # of what is not a number, and of space around one
         values = np.array([number_in(name, v, row, how) for row, v in enumerate(array.to_pylist())])
     refuse_infinite(name, values)
     return values
