@@ -104,7 +104,7 @@ FORESTS = ("chances", "descent", "experts", "nodes", "prunings", "runner")
 COMPILED = (
     *TYPED,
     *(f"forests.{name}" for name in FORESTS),
-    *("transforms.draws", "transforms.nystroem", "transforms.orthogonal", "transforms.random_features"),
+    *("transforms.draws", "transforms.nystroem", "spaces.orthogonal", "transforms.random_features"),
 )
 
 

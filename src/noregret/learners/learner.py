@@ -17,6 +17,7 @@ from ..inputs.checking import Rows
 from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, arrivals, is_dicts, moved, read_all, stacked
 from ..inputs.labels import Labels
 from .base import Base
+from .columned import Columned
 from .declarations import check_step, check_weights
 from .kernel_interface import KernelInterface
 from .model import Model
@@ -35,7 +36,7 @@ class Progress(NamedTuple):
     said: Said | None = None  # probabilities, intervals or sets from before each update, where they are learned
 
 
-class Learner(KernelInterface, Base):
+class Learner(Columned, KernelInterface, Base):
     """The methods of every learner. All learning goes through one model, row after row; the split into calls does not matter.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
@@ -123,18 +124,6 @@ class Learner(KernelInterface, Base):
         if grow and m.features.grows:
             m.widen()
         return rows
-
-    def _check_names(self, m: Model, rows: Rows) -> None:
-        """Check that a frame has the names of the first one."""
-        known = m.features.names if isinstance(m.features, Columns) else None
-        if known and rows.names is None:
-            what = f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names"
-            checking.warn("UserWarning", what)
-        elif rows.names is not None and isinstance(m.features, Columns):
-            if known is None:
-                checking.warn("UserWarning", f"X has feature names, but {type(self).__name__} was fitted without feature names")
-            elif known != rows.names:
-                refuse_names(known, rows.names)
 
     def _row(self, m: Model, x: Any, grow: bool) -> tuple[np.ndarray, np.ndarray]:
         if self.nonnegative:
@@ -373,36 +362,6 @@ class Learner(KernelInterface, Base):
         return csr_matrix(np.atleast_2d(W))
 
     # ---- reading back ------------------------------------------------------------------------------------------------
-    @property
-    def n_features_in_(self) -> int:
-        """Columns of the arrays learned from, or names known."""
-        features = self.model.features
-        return features.size - features.bias if features.width is None else features.width
-
-    @property
-    def feature_names_(self) -> list[Any]:
-        """Names of the features, where names were given; hashed ones as far as remembered."""
-        names = self.model.features.names
-        if names is None:
-            raise AttributeError("feature_names_: the features have no names")
-        return list(names)
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of the columns of the frame learned from."""
-        features = self.model.features
-        if not isinstance(features, Columns) or features.names is None:
-            raise AttributeError("feature_names_in_")
-        return np.array(features.names, object)
-
-    @property
-    def hash_collisions_(self) -> int:
-        """Names that share a place with an earlier one (of those remembered)."""
-        features = self.model.features
-        if not isinstance(features, Hashed):
-            raise AttributeError("hash_collisions_: the features are not hashed")
-        return features.collisions
-
     def _all_weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (coef, intercept), one row per class or one row."""
         m = self.model
@@ -430,16 +389,3 @@ class Learner(KernelInterface, Base):
 def has_bias(learner: Any) -> bool:
     """Return whether a learner adds the constant feature to its rows."""
     return bool(getattr(learner, "fit_intercept", False))
-
-
-def refuse_names(known: list[str], given: list[str]) -> None:
-    """Raise the error of a frame whose columns are not those of the first one, as scikit-learn words it."""
-    message = "The feature names should match those that were passed during fit.\n"
-    unseen, missing = sorted(set(given) - set(known)), sorted(set(known) - set(given))
-    if unseen:
-        message += "Feature names unseen at fit time:\n" + "".join(f"- {n}\n" for n in unseen[:5])
-    if missing:
-        message += "Feature names seen at fit time, yet now missing:\n" + "".join(f"- {n}\n" for n in missing[:5])
-    if not unseen and not missing:
-        message += "Feature names must be in the same order as they were in fit.\n"
-    raise ValueError(message)
