@@ -26,6 +26,7 @@ class Decomposition(Held):
 
     State: Any  # a NamedTuple of Slots
     grows = True  # whether features may join later
+    absent = 0.0  # what stands for an entry that a sparse row does not store
     batched = False  # whether rows wait in `wait` until there are S of them
 
     def __init__(self, learner: Any, features: Features) -> None:
@@ -79,7 +80,7 @@ class Decomposition(Held):
         size = max(1, ROOM // d)
         for a in range(0, rows.n, size):
             part = rows.cut(a, min(a + size, rows.n)).packed()
-            X = np.zeros((part.n, d))
+            X = np.full((part.n, d), self.absent)
             if part.layout == "dense":
                 X[:, : part.width] = part.arrays[0]
             else:
@@ -92,7 +93,7 @@ class Decomposition(Held):
 
         Unless they are to be told, what takes time to compute may be left out.
         """
-        Z, E = np.zeros((rows.n, self.dims["component"])), np.zeros(rows.n)
+        Z, E = np.zeros((rows.n, len(self.basis()[0]))), np.zeros(rows.n)
         at = 0
         for X in self.dense(rows):
             part = slice(at, at + len(X))
@@ -122,7 +123,7 @@ class Decomposition(Held):
         """Learn the rows that wait, as a short batch."""
         if self.n_pending:
             s = self.state
-            self.absorb(np.array(s.wait[: int(s.waiting[0])]))
+            self.absorb(s.wait[: int(s.waiting[0])])
             s.wait[:] = 0.0
             s.waiting[0] = 0
 
@@ -136,7 +137,7 @@ class Decomposition(Held):
         raise NotImplementedError
 
     def absorb(self, X: np.ndarray) -> None:
-        """Learn a batch of rows, in memory of its own."""
+        """Learn a batch of rows, which stay as they are."""
         raise NotImplementedError
 
     def basis(self) -> tuple[np.ndarray, np.ndarray, int]:

@@ -15,7 +15,8 @@ from .decomposition import Decomposition
 from .subspaces import merge_rows
 
 THR = 1e-12  # of what is left of a row, as a share of the length of everything: a direction of rounding errors
-LOST = 1e-6  # of the least singular value over the largest: below it squares have lost too many digits
+LOST = 1e-3  # of the least singular value over the largest: below it squares have lost too many digits
+SKEW = 1e-10  # of the products of components: above it they are made orthonormal again
 
 Basis = Annotated[Any, Slot(("component", "feature"), dtype=np.float64)]
 Lengths = Annotated[Any, Slot(("component",), dtype=np.float64)]
@@ -40,6 +41,7 @@ class Merged(Decomposition):
 
     State = State
     batched = True
+    derived = ("stack",)
 
     def learn(self, X: np.ndarray, Z: np.ndarray, E: np.ndarray) -> None:
         """Learn rows one by one."""
@@ -50,20 +52,29 @@ class Merged(Decomposition):
         how = (float(p.forgetting), bool(p.center), THR)
         compiled(merge_rows)(X, s.V, s.s, s.mean, s.n, s.rank, *how, Z, E, *scratch, order)
 
+    def refresh(self) -> None:
+        """Forget scratch of another size."""
+        self.stack = np.empty((0, 0))
+
     def absorb(self, X: np.ndarray) -> None:
         """Learn a batch."""
         s, p = self.state, self.params
         m, r, n = len(X), int(s.rank[0]), float(s.n[0])
         fading = float(p.forgetting) ** m
         n *= fading
-        rows = [math.sqrt(fading) * s.s[:r, None] * s.V[:r]]
+        q = r + m + int(bool(p.center) and n > 0.0)
+        if len(self.stack) < q:  # kept from batch to batch: the system takes longer to give memory than a sum takes
+            self.stack = np.empty((q, X.shape[1]))
+        A = self.stack[:q]
+        np.multiply(math.sqrt(fading) * s.s[:r, None], s.V[:r], out=A[:r])
         if p.center:
             center = X.mean(0)
-            rows += [X - center, math.sqrt(n * m / (n + m)) * (s.mean - center)[None]] if n > 0.0 else [X - center]
+            np.subtract(X, center, out=A[r : r + m])
+            A[r + m :] = math.sqrt(n * m / (n + m)) * (s.mean - center)
             s.mean[:] = (n * s.mean + m * center) / (n + m)
         else:
-            rows += [X]
-        self.put(*leading(np.concatenate(rows), len(s.s)))
+            A[r:] = X
+        self.put(*leading(A, len(s.s), r))
         s.n[0] = n + m
 
     def put(self, sigma: np.ndarray, V: np.ndarray) -> None:
@@ -100,18 +111,24 @@ class Merged(Decomposition):
         return np.square(s.s[: int(s.rank[0])]) / max(float(s.n[0]) - 1.0, 1.0)
 
 
-def leading(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest singular values of a matrix, and the right vectors as rows.
+def leading(A: np.ndarray, k: int, r: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k largest singular values of a matrix, and the right vectors as rows; its first r rows are orthogonal.
 
     Where it has many more columns than rows they come from the squares A A', unless these have lost too many digits.
     """
     q, d = A.shape
     if d > 2 * q:
-        values, U = np.linalg.eigh(A @ A.T)
+        G = np.empty((q, q))
+        G[:r, :r] = np.diag(np.square(A[:r]).sum(1))
+        G[r:, :r], G[r:, r:] = A[r:] @ A[:r].T, A[r:] @ A[r:].T
+        values, U = np.linalg.eigh(G)  # by the lower half alone
         values, U = values[: -k - 1 : -1], U[:, : -k - 1 : -1]
         if len(values) == k and values[-1] > LOST * LOST * values[0]:
             sigma = np.sqrt(values)
-            return sigma, (U / sigma).T @ A
+            V = (U / sigma).T @ A
+            if np.abs(V @ V.T - np.eye(k)).max() <= SKEW:
+                return sigma, V
+            A = sigma[:, None] * V
     _, sigma, V = np.linalg.svd(A, full_matrices=False)
     kept = int((sigma[:k] > THR * max(float(sigma[0]), np.finfo(float).tiny)).sum())
     return sigma[:kept], V[:kept]

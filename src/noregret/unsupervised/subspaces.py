@@ -164,6 +164,77 @@ def merge_rows(X, V, s, mean, n, rank, fading, center, thr, Z, E, u, z, G, Q, T,
 
 
 @strict
+def append_row(x, U, s, rank, beta, thr, u, z, G, Q, T, order):
+    """Append a row to the matrix whose right vectors are the rows of U, those of long ago counting less (Brand 2003)."""
+    r = rank[0]
+    times(1.0, x, u)
+    whole = product(u, u)
+    left = taken_again(U, r, u, z, whole, taken(U, r, u, z))
+    for a in range(r):
+        s[a] *= beta
+    rho = math.sqrt(left)
+    if rho < thr * max(1.0, s[0]):
+        rho = 0.0
+    times(1.0 / rho if rho > 0.0 else 0.0, u, u)
+    rank[0] = grow_basis(U, s, r, z, rho, u, G, Q, T, order)
+
+
+@strict
+def turn_left(V, n, r, new, s, G, order, w):
+    """Turn the left vectors of n rows, and give the row that was appended its own, after `append_row`."""
+    for i in range(n + 1):
+        for a in range(new):
+            g = G[order[a]]
+            w[a] = g[r] if i == n else product(V[i, :r], g[:r])
+        for a in range(V.shape[1]):
+            V[i, a] = w[a] / s[a] if a < new else 0.0
+
+
+@strict
+def impute(x, U, s, r, n, nu, A, y):
+    """Put the posterior mean of the unknown entries of x, which are NaN, in their place, given n rows so far.
+
+    y solves (G'G + nu I) y = G'x over the known entries, G = U' diag(s)/sqrt(n); return the squared residual of those.
+    """
+    for a in range(r):
+        y[a] = 0.0
+        for b in range(r):
+            A[a, b] = nu if a == b else 0.0
+    for j in range(x.shape[0]):
+        if x[j] == x[j]:
+            for a in range(r):
+                g = U[a, j] * s[a] / math.sqrt(n)
+                y[a] += g * x[j]
+                for b in range(a + 1):
+                    A[a, b] += g * (U[b, j] * s[b] / math.sqrt(n))
+    for a in range(r):  # Cholesky, then two triangles
+        for b in range(a + 1):
+            c = A[a, b]
+            for e in range(b):
+                c -= A[a, e] * A[b, e]
+            A[a, b] = math.sqrt(c) if a == b else c / A[b, b]
+    for a in range(r):
+        for b in range(a):
+            y[a] -= A[a, b] * y[b]
+        y[a] /= A[a, a]
+    for k in range(r):
+        a = r - 1 - k
+        for b in range(a + 1, r):
+            y[a] -= A[b, a] * y[b]
+        y[a] /= A[a, a]
+    left = 0.0
+    for j in range(x.shape[0]):
+        f = 0.0
+        for a in range(r):
+            f += U[a, j] * s[a] / math.sqrt(n) * y[a]
+        if x[j] == x[j]:
+            left += (x[j] - f) * (x[j] - f)
+        else:
+            x[j] = f
+    return left
+
+
+@strict
 def ccipca_rows(X, V, s, mean, n, rank, amnesia, center, Z, E, u, w):
     """Learn rows by CCIPCA (Weng, Zhang, Hwang 2003): V_i is the direction of v_i, s_i its length."""
     for i in range(X.shape[0]):
@@ -220,7 +291,7 @@ def oja_rows(X, V, s, mean, n, rank, squares, eta, power, center, Z, E, u, w):
         squares[0] += whole
         if whole == 0.0:
             continue
-        step = rate_of(eta, power, n[0], s.shape[0] / squares[0])
+        step = rate_of(eta, power, n[0], 5.0 * s.shape[0] / squares[0])
         for a in range(r):
             y = product(V[a], w)
             s[a] += (y * y - s[a]) / n[0]
