@@ -65,7 +65,7 @@ class Atoms(Decomposition):
         Z, E = np.zeros((len(X), k)), np.empty(len(X))
         how = (self.penalty, bool(self.params.positive), self.given["coding"] == "lars")
         path = (np.empty(k + 1, np.int64), np.empty(k), np.empty((k + 1, k + 1)), np.empty(k + 1))
-        compiled(encode_rows)(X, s.D, int(s.rank[0]), np.empty((k, k)), *how, Z, E, np.empty(k), np.empty(d), *path)
+        compiled(encode_rows)(X, s.D, int(s.rank[0]), np.empty((k, k)), *how, Z, E, np.empty(k), np.empty(k), np.empty(d), *path)
         return Z, E
 
     def learn(self, X: np.ndarray, Z: np.ndarray, E: np.ndarray) -> None:

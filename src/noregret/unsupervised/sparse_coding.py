@@ -12,6 +12,7 @@ from ..spaces.orthogonal import product, subtract
 from .subspaces import add_rows, times
 
 SWEEPS = 1000  # the limit of coordinate descent
+FEW = 2  # of them after a code has joined
 TOLERANCE = 1e-8  # of the largest change of a code in a sweep, relative to the largest code
 UNUSED = 1000  # signals after which an atom without use is put elsewhere
 
@@ -24,12 +25,12 @@ def shrunken(v, lambda_, positive):
 
 
 @strict
-def descend(G, q, a, r, lambda_, positive, only):
-    """Sweep once over the codes, or only over those that are not 0; return the largest change, and 0 if all are 0."""
+def descend(G, q, a, r, lambda_, positive):
+    """Sweep once over the codes, q = c - G a with them; return the largest change relative to the largest code."""
     most, size = 0.0, 0.0
     for j in range(r):
         g = G[j, j]
-        if g > 0.0 and (not only or a[j] != 0.0):
+        if g > 0.0 and (a[j] != 0.0 or abs(q[j]) > lambda_):
             new = shrunken(q[j] + g * a[j], lambda_, positive) / g
             if new != a[j]:
                 most = max(most, abs(new - a[j]))
@@ -40,16 +41,54 @@ def descend(G, q, a, r, lambda_, positive, only):
 
 
 @strict
-def code_by_descent(G, q, a, r, lambda_, positive):
-    """Write the code into a; q is c = D x, and becomes c - G a."""
+def descend_among(G, q, a, r, lambda_, positive, sweeps, active, H, w, b):
+    """Sweep over the codes that are not 0, until they stay or often enough, on their own products H; let q follow."""
+    m = 0
+    for j in range(r):
+        if a[j] != 0.0:
+            active[m] = j
+            w[m], b[m] = q[j], a[j]
+            m += 1
+    for i in range(m):
+        for e in range(m):
+            H[i, e] = G[active[i], active[e]]
+    for _ in range(sweeps):
+        if descend(H, w, b, m, lambda_, positive) <= TOLERANCE:
+            break
+    for i in range(m):
+        j = active[i]
+        if b[i] != a[j]:
+            subtract(q[:r], b[i] - a[j], G[j, :r])
+            a[j] = b[i]
+
+
+@strict
+def next_code(G, q, a, r, lambda_, positive):
+    """Return the code that is 0 and should be so least, -1 where there is none."""
+    most, at = lambda_ * (1.0 + TOLERANCE), -1
+    for j in range(r):
+        v = q[j] if positive else abs(q[j])
+        if v > most and a[j] == 0.0 and G[j, j] > 0.0:
+            most, at = v, j
+    return at
+
+
+@strict
+def code_by_descent(G, q, a, r, lambda_, positive, active, b, H, w):
+    """Write the code into a; q is c = D x, and becomes c - G a. Codes join one by one, the worst first."""
     for j in range(a.shape[0]):
         a[j] = 0.0
     for _ in range(SWEEPS):
-        if descend(G, q, a, r, lambda_, positive, False) <= TOLERANCE:
-            return
-        for _ in range(SWEEPS):
-            if descend(G, q, a, r, lambda_, positive, True) <= TOLERANCE:
-                break
+        j = next_code(G, q, a, r, lambda_, positive)
+        if j < 0:
+            descend_among(G, q, a, r, lambda_, positive, SWEEPS, active, H, w, b)
+            j = next_code(G, q, a, r, lambda_, positive)
+            if j < 0:
+                return
+        new = shrunken(q[j], lambda_, positive) / G[j, j]
+        subtract(q[:r], new, G[j, :r])
+        a[j] = new
+        descend_among(G, q, a, r, lambda_, positive, FEW, active, H, w, b)
 
 
 @strict
@@ -138,31 +177,70 @@ def code_by_lars(G, q, a, r, lambda_, positive, active, sign, L, w):
             m -= 1
 
 
+def eight_products(a, b, c, d, x, y, p, q):
+    """Write the products of four atoms with x into p, and with y into q: atoms are read once for both."""
+    e, f, g, h = 0.0, 0.0, 0.0, 0.0
+    k, l, m, n = 0.0, 0.0, 0.0, 0.0
+    for j in range(x.shape[0]):
+        e += a[j] * x[j]
+        f += b[j] * x[j]
+        g += c[j] * x[j]
+        h += d[j] * x[j]
+        k += a[j] * y[j]
+        l += b[j] * y[j]
+        m += c[j] * y[j]
+        n += d[j] * y[j]
+    p[0], p[1], p[2], p[3] = e, f, g, h
+    q[0], q[1], q[2], q[3] = k, l, m, n
+
+
+@strict
+def along_both(D, r, x, y, p, q):
+    """Write p = D x and q = D y. The sums of x and y are taken alike, so it does not matter which of the two a row is."""
+    j = 0
+    while j + 4 <= r:
+        eight_products(D[j], D[j + 1], D[j + 2], D[j + 3], x, y, p[j : j + 4], q[j : j + 4])
+        j += 4
+    while j < r:
+        p[j], q[j] = product(D[j], x), product(D[j], y)
+        j += 1
+
+
 @strict
 def products(D, r, G):
     """Write G = D D'."""
+    for i in range(0, r, 2):
+        k = min(i + 1, r - 1)
+        along_both(D, k + 1, D[i], D[k], G[i], G[k])
     for i in range(r):
-        for j in range(i + 1):
-            G[i, j] = product(D[i], D[j])
+        for j in range(i):
             G[j, i] = G[i, j]
 
 
 @strict
-def encode_rows(X, D, r, G, lambda_, positive, lars, Z, E, q, u, active, sign, L, w):
+def encode_row(x, D, r, G, lambda_, positive, lars, a, q, u, active, sign, L, w):
+    """Write the code of a row into a, given q = D x; return the squared residual."""
+    if lars:
+        code_by_lars(G, q, a, r, lambda_, positive, active, sign, L, w)
+    else:
+        code_by_descent(G, q, a, r, lambda_, positive, active, sign, L, w)
+    times(1.0, x, u)
+    for j in range(r):
+        if a[j] != 0.0:
+            subtract(u, a[j], D[j])
+    return product(u, u)
+
+
+@strict
+def encode_rows(X, D, r, G, lambda_, positive, lars, Z, E, p, q, u, active, sign, L, w):
     """Write the code and the squared residual of each row."""
     products(D, r, G)
-    for i in range(X.shape[0]):
-        for j in range(r):
-            q[j] = product(D[j], X[i])
-        if lars:
-            code_by_lars(G, q, Z[i], r, lambda_, positive, active, sign, L, w)
-        else:
-            code_by_descent(G, q, Z[i], r, lambda_, positive)
-        times(1.0, X[i], u)
-        for j in range(r):
-            if Z[i, j] != 0.0:
-                subtract(u, Z[i, j], D[j])
-        E[i] = product(u, u)
+    for i in range(0, X.shape[0], 2):
+        k = min(i + 1, X.shape[0] - 1)
+        along_both(D, r, X[i], X[k], p, q)
+        E[i] = encode_row(X[i], D, r, G, lambda_, positive, lars, Z[i], p, u, active, sign, L, w)
+        if k > i:
+            E[k] = encode_row(X[k], D, r, G, lambda_, positive, lars, Z[k], q, u, active, sign, L, w)
 
 
 @strict
