@@ -53,6 +53,9 @@ _NAMES = {
     "transforms.random_features": "RandomBinning RandomFourier",
     "transforms.scale": "Normalize Scale",
     "transforms.table": "Table",
+    "unsupervised.dictionary": "DictionaryLearner",
+    "unsupervised.pca": "OnlinePCA",
+    "unsupervised.svd": "OnlineSVD",
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = ("checks", "parts")

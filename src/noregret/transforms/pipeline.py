@@ -24,8 +24,10 @@ from ..learners.learner_file import as_value, restored
 from ..learners.merging import aligned, joined
 from ..tasks.classes import widest
 from ..tasks.classification import Classifier
+from ..unsupervised.components import Components
 from .feature_map import Approximation, FeatureMap
 from .front import Front, map_meta, map_of
+from .learned import as_map
 from .maps import MAPS
 from .scale import Normalize
 from .side_columns import targets_and_sides
@@ -46,7 +48,8 @@ ASKED = (
 def pipeline(*steps: Any) -> Pipeline:
     """Return a pipeline: a Table or settings of one (Text, Category, Cross, Hash, ...), maps of rows, and last a learner.
 
-    Maps are Scale, Normalize, those to the features of a kernel (RandomFourier, RandomBinning, Nystroem), and registered ones.
+    Maps are Scale, Normalize, those to the features of a kernel (RandomFourier, RandomBinning, Nystroem), learners of components
+    (OnlinePCA, OnlineSVD, DictionaryLearner), and registered ones.
 
     Settings are merged into one Table. The result is a learner: it learns, answers, saves and merges as one.
 
@@ -78,7 +81,7 @@ class Pipeline(Saved):
     file_tag = "pipeline"
 
     def __init__(self, steps: Any) -> None:
-        self.steps = steps
+        self.steps = [as_map(s) for s in steps] if any(isinstance(s, Components) for s in steps) else steps
         self.check_rows()
         self._front: Front | None = None
 
