@@ -69,8 +69,8 @@ class Learned(Map):
             self.learner.model = copy.deepcopy(other.learner.model)
         elif self.learner.digest() != other.learner.digest():
             raise ValueError(
-                f"cannot merge: the other pipeline has learned other components with {self!r}, so its features are others. Learn the "
-                "components first, and give each pipeline the rows they make"
+                f"cannot merge: the other pipeline has learned other components with {self!r}, so its features are others. "
+                "Learn the components first, and give each pipeline the rows they make"
             )
 
     def state(self) -> dict[str, np.ndarray]:

@@ -30,7 +30,7 @@ class Components(Columned, Base):
     options: ClassVar[dict[str, Any]] = {"hash_bits": None}
     merges = "none"
     fixed: ClassVar[tuple[str, ...]] = ("k", "S", "hash_bits", "center", "start")  # parameters that the arrays depend on
-    complete: ClassVar[bool] = False  # whether there may be more components than features
+    overcomplete: ClassVar[bool] = False  # whether there may be more components than features
 
     # ---- input -------------------------------------------------------------------------------------------------------
     def check_settings(self) -> None:
@@ -46,7 +46,7 @@ class Components(Columned, Base):
         """Return a new model over these features."""
         self.check_settings()
         most = None if isinstance(features, (Names, Numbers)) else features.width or features.size
-        if most is not None and not self.complete and most < int(self.k):
+        if most is not None and not self.overcomplete and most < int(self.k):
             raise ValueError(f"X has {most} feature(s), fewer than the k={int(self.k)} components asked for: give a smaller k")
         return self.model_class(self, features)
 
@@ -70,10 +70,12 @@ class Components(Columned, Base):
         if data.size and max(float(data.max()), -float(data.min())) > LARGEST:
             at = int(np.argmax(np.abs(data.ravel()) > LARGEST))
             row = int(np.searchsorted(rows.stored(), at, side="right")) - 1
-            raise ValueError(f"X in row {row} holds {data.ravel()[at]:g}; expected numbers below {LARGEST:g} in size. Rescale them.")
+            raise ValueError(
+                f"X in row {row} holds {data.ravel()[at]:g}; expected numbers below {LARGEST:g} in size. Rescale them."
+            )
 
     def begun(self, X: Any, m: Any = None) -> tuple[Any, Rows]:
-        """Return a model, a new one if none is given, and rows in its places, to be learned. If they are refused nothing changes."""
+        """Return a model, a new one if none is given, and rows in its places; if they cannot be learned nothing changes."""
         if is_dicts(X):
             features = self._features(None) if m is None else m.features
             read = read_all(features, X)

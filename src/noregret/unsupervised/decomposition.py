@@ -181,5 +181,6 @@ class Decomposition(Held):
     def check(self) -> None:
         """Refuse counts that the arrays of a file have no room for."""
         s, dims = self.state, self.dims
-        expect(not hasattr(s, "rank") or int(s.rank[0]) <= dims["component"], "no more components than there is room for", s.rank)
+        rank = int(s.rank[0]) if hasattr(s, "rank") else 0
+        expect(rank <= dims["component"], "no more components than there is room for", rank)
         expect(not self.batched or int(s.waiting[0]) < max(dims["batch"], 1), "fewer rows waiting than a batch", self.n_pending)

@@ -106,8 +106,8 @@ class DictionaryLearner(Components):
 
     The code of a row is a = argmin |x - D'a|^2/2 + lambda |a|_1. A batch of S rows adds its codes to A = sum a a' and B = sum a x',
     after both are multiplied by a factor beta_t that forgets early dictionaries, and each atom moves to
-    d_j = u_j/max(1, |u_j|), u_j = (b_j - sum_l A_jl d_l)/A_jj + d_j. The first rows become atoms; one that 1,000 rows have not used is
-    put on the row that the batch fits worst.
+    d_j = u_j/max(1, |u_j|), u_j = (b_j - sum_l A_jl d_l)/A_jj + d_j. The first rows become atoms; one that 1,000 rows have not used
+    is put on the row that the batch fits worst.
 
     Parameters: `k` atoms, which may be more than there are features; `lambda_`, 1.2/sqrt(d) unless given; `S` rows in a batch;
     `forgetting`; `positive` codes alone; `passes` over the atoms in each batch; `coding`, "cd" for coordinate descent or "lars" for
@@ -131,7 +131,7 @@ class DictionaryLearner(Components):
     Params: ClassVar[Any] = Params
     options: ClassVar[dict[str, Any]] = {"coding": "cd", "start": None, **Components.options}
     model_class: ClassVar[Any] = Atoms
-    complete: ClassVar[bool] = True
+    overcomplete: ClassVar[bool] = True
     no_merge = "the atoms of two dictionaries do not correspond"
 
     def check_settings(self) -> None:

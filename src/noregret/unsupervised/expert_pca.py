@@ -1,4 +1,4 @@
-"""Principal components as experts: a density over directions to discard, by matrix exponentiated gradients (Warmuth, Kuzmin 2006)."""
+"""Principal components as experts: a density over directions to discard (Warmuth, Kuzmin 2006)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .decomposition import Decomposition
 
 MOST = 500  # features: a row costs the cube of their number
 LEAST = 1e-300  # of an eigenvalue, in its logarithm
-LONGER = 1.0 + 1e-9  # than 1 by rounding alone
+LONGER = 1.0 + 1e-6  # than 1 by rounding alone, that of float32 included
 
 Square = Annotated[Any, Slot(("feature", "feature"), 1.0, np.float64, eye=True)]
 Diagonal = Annotated[Any, Slot(("feature",), dtype=np.float64)]
@@ -74,6 +74,7 @@ class Expert(Decomposition):
             values, Q = np.linalg.eigh(logs)
             w = np.exp(values - values[-1])
             s.w[:] = capped(w / w.sum(), out)
+            Q *= np.where(Q[np.abs(Q).argmax(0), range(len(Q))] < 0.0, -1.0, 1.0)  # directions stay on their side
             s.e[:] = Q.T @ s.e
 
     def basis(self) -> tuple[np.ndarray, np.ndarray, int]:
@@ -128,7 +129,9 @@ def capped(w: np.ndarray, m: int) -> np.ndarray:
 
 def mixture(w: np.ndarray, m: int) -> tuple[list[np.ndarray], np.ndarray]:
     """Return sets of m coordinates and their weights, whose mixture has the mean w (Warmuth, Kuzmin 2006, algorithm 2)."""
-    w, corners, weights = w.copy(), [], []
+    w = w.copy()
+    corners: list[np.ndarray] = []
+    weights: list[float] = []
     while (total := float(w.sum())) > 1e-12 and len(corners) <= len(w):
         order = np.argsort(-w, kind="stable")
         inside, outside = order[:m], order[m:]

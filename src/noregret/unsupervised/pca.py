@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -39,9 +40,9 @@ class OnlinePCA(Components):
     a density W over the directions to discard, W <- exp(ln W - eta x x'), its eigenvalues capped at 1/(d - k): slow, O(d^3) a row,
     and with a guarantee.
 
-    Parameters: `k` components; `method`; `S` rows in a batch and `forgetting`, the factor by which earlier rows count less with each
-    new one ("merge"); `l`, 2 to 4 to forget ("ccipca"); `eta` and `rate`, "inv_t", "inv_sqrt" or "constant" ("oja"), `eta` also of
-    "expert", 1 unless given; `center` (False for "expert"); `start`, orthonormal rows to begin with ("oja").
+    Parameters: `k` components; `method`; `S` rows in a batch and `forgetting`, the factor by which earlier rows count less with
+    each new one ("merge"); `l`, 2 to 4 to forget ("ccipca"); `eta` and `rate`, "inv_t", "inv_sqrt" or "constant" ("oja"), `eta`
+    also of "expert", 1 unless given; `center`, which "expert" never does; `start`, orthonormal rows to begin with ("oja").
 
     Read back: `components_`, `explained_variance_`, `singular_values_` ("merge"), `mean_`, `n_pending_`. "expert": `density_`,
     `paid_`, `best_`, `bound()`, `sample(seed)`.
@@ -49,8 +50,8 @@ class OnlinePCA(Components):
     Bound: "expert", for rows of length at most 1, pays in expectation at most (eta L + (d-k) ln(d/(d-k)))/(1 - e^-eta), L the
     compression loss of the best k directions in hindsight.
 
-    Pitfalls: scale columns first, as for any PCA. "oja" finds the subspace long before the directions in it. Where two variances are
-    equal the directions are not determined, and may turn.
+    Pitfalls: scale columns first, as for any PCA. "oja" finds the subspace long before the directions in it. Where two variances
+    are equal the directions are not determined, and may turn.
 
     Reference: Ross, Lim, Lin, Yang (2008); Weng, Zhang, Hwang (2003); Oja (1982); Warmuth, Kuzmin (2006).
 
@@ -71,7 +72,7 @@ class OnlinePCA(Components):
     no_merge = "only method='merge' keeps what two models have in common; the others keep directions that have turned"
 
     @property
-    def model_class(self) -> Any:  # type: ignore[override]
+    def model_class(self) -> Any:
         """The model of the method."""
         return METHODS[self.method]
 
@@ -100,12 +101,12 @@ class OnlinePCA(Components):
         if self.method == "expert":
             data = np.square(rows.arrays[-1]).ravel()
             starts = np.asarray(rows.stored(), np.int64)
-            lengths = np.array([data[a:b].sum() for a, b in zip(starts[:-1], starts[1:], strict=True)])
+            lengths = np.array([data[a:b].sum() for a, b in pairwise(starts)])
             if lengths.max(initial=0.0) > LONGER:
                 at = int(np.argmax(lengths > LONGER))
                 raise ValueError(
-                    f"row {at} has the length {math.sqrt(lengths[at]):g}; method='expert' expects at most 1. Divide rows by the largest"
-                    " length, or put Normalize() before it"
+                    f"row {at} has the length {math.sqrt(lengths[at]):g}; method='expert' expects at most 1. "
+                    "Divide rows by the largest length, or put Normalize() before it"
                 )
 
     # ---- reading back ------------------------------------------------------------------------------------------------
@@ -138,7 +139,7 @@ class OnlinePCA(Components):
         return float(self._expert("best_").least())
 
     def bound(self, best: float | None = None) -> float:
-        """Return what `paid_` is at most ("expert"), given the loss of the best k directions: by default that of the rows so far."""
+        """Return what `paid_` is at most ("expert"), given the loss of the best k directions, by default `best_`."""
         m = self._expert("bound")
         return float(m.bound(m.least() if best is None else best))
 

@@ -1,4 +1,4 @@
-"""Sparse codes: min over a of |x - D'a|^2/2 + lambda |a|_1, by coordinate descent or along the path of LARS, and dictionaries for them.
+"""Sparse codes, min over a of |x - D'a|^2/2 + lambda |a|_1, by coordinate descent or by LARS, and dictionaries for them.
 
 Atoms are rows of D, G = D D' their products, c = D x. All of it is compiled.
 """
@@ -120,7 +120,7 @@ def solve_signs(G, active, m, sign, L, w):
 
 @strict
 def step_to(G, q, r, active, m, sign, w, a, top, lambda_, positive):
-    """Return how far to go along w, and what happens there: -1 nothing, j that atom j joins, -2 - i that the i-th active one leaves."""
+    """Return how far to go along w, and what happens there: -1 nothing, j atom j joins, -2 - i the i-th active one leaves."""
     best, event = top - lambda_, -1
     for i in range(m):
         if a[active[i]] * w[i] < 0.0 and -a[active[i]] / w[i] < best:
@@ -180,18 +180,18 @@ def code_by_lars(G, q, a, r, lambda_, positive, active, sign, L, w):
 def eight_products(a, b, c, d, x, y, p, q):
     """Write the products of four atoms with x into p, and with y into q: atoms are read once for both."""
     e, f, g, h = 0.0, 0.0, 0.0, 0.0
-    k, l, m, n = 0.0, 0.0, 0.0, 0.0
+    k, o, m, n = 0.0, 0.0, 0.0, 0.0
     for j in range(x.shape[0]):
         e += a[j] * x[j]
         f += b[j] * x[j]
         g += c[j] * x[j]
         h += d[j] * x[j]
         k += a[j] * y[j]
-        l += b[j] * y[j]
+        o += b[j] * y[j]
         m += c[j] * y[j]
         n += d[j] * y[j]
     p[0], p[1], p[2], p[3] = e, f, g, h
-    q[0], q[1], q[2], q[3] = k, l, m, n
+    q[0], q[1], q[2], q[3] = k, o, m, n
 
 
 @strict

@@ -58,7 +58,7 @@ def taken(V, r, u, z):
 
 @strict
 def taken_again(V, r, u, z, whole, left):
-    """Do it once more where little is left of the whole: what is left would otherwise not be orthogonal to V. Return what is left."""
+    """Do it once more where little is left of the whole, which may not be orthogonal to V; return what is left then."""
     if left >= AGAIN * whole or left == 0.0:
         return left
     for a in range(r):
