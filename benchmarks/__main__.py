@@ -32,6 +32,7 @@ NAMES = (
     "kernels",
     "forests",
     "novelty",
+    "components",
 )
 RESULTS = Path(__file__).parent / "results"
 

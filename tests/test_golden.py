@@ -104,6 +104,7 @@ FORESTS = ("chances", "descent", "experts", "nodes", "prunings", "runner")
 COMPILED = (
     *TYPED,
     *(f"forests.{name}" for name in FORESTS),
+    *("unsupervised.sparse_coding", "unsupervised.subspaces"),
     *("transforms.draws", "transforms.nystroem", "spaces.orthogonal", "transforms.random_features"),
 )
 

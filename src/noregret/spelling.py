@@ -15,6 +15,7 @@ from .text import shortened
 from .transforms.maps import MAPS
 from .transforms.pipeline import Pipeline, pipeline
 from .transforms.step import Map, Step
+from .unsupervised.components import Components
 
 LONGEST = 40  # of a value in a title: groups may be thousands of names
 
@@ -34,6 +35,8 @@ def made(model: Any, given: Mapping[str, Any] | None = None) -> Learner | Pipeli
     maps = [map_of(step) for step in found.steps]
     settings = {key: parse_value(said) for key, said in found.settings.items()}
     learner = by_name(found.name, **settings | dict(given or {}))
+    if isinstance(learner, Components):
+        raise ValueError(f"{found.name} learns components and answers nothing: put it before a learner, as in {found.name}(5)>pa1")
     return pipeline(*maps, learner) if maps else learner
 
 
