@@ -57,13 +57,13 @@ class State(NamedTuple):
 # ---- factors ---------------------------------------------------------------------------------------------------------
 def key(p, j):
     """Return what the draws of feature j begin with."""
-    return mixed(np.uint64(p.seed) * STRIDE + np.uint64(j))
+    return mixed(np.uint64(p.seed) * STRIDE + np.uint64(j))  # of an array, too: `factors` has all at once
 
 
 def drawn(p, k, f):
     """Return where factor f of a feature begins: uniform, with deviation sigma."""
     bits = np.int64(mixed(k + np.uint64(f) * STRIDE) >> SIGN)
-    return p.sigma * SPREAD * float(bits - HALF)
+    return p.sigma * SPREAD * (bits - HALF)
 
 
 @word
@@ -222,13 +222,13 @@ class WithFactors:
 
     def factors(self: Any) -> np.ndarray:
         """Return the factors: features x k, or classes x features x k where there are more than two classes."""
-        m = self.model
-        n, c, k = m.features.size - m.features.bias, m.dims["class"], m.dims["factor"]
+        m, p = self.model, self.model.params
+        n, first = m.features.size - m.features.bias, int(m.features.bias and m.features.constant == 0)
         with np.errstate(over="ignore"):
-            keys = [key(m.params, np.uint64(j)) for j in range(n)]
-            start = np.array([[drawn(m.params, key_, f) for f in range(k)] for key_ in keys]).reshape(n, k)
-        V = m.state.V[:n, :c] + start[:, None]
-        return np.array(V[:, 0] if c == 1 else np.moveaxis(V, 1, 0))
+            places = np.arange(first, first + n, dtype=np.uint64)[:, None]
+            start = drawn(p, key(p, places), np.arange(m.dims["factor"], dtype=np.uint64))
+        V = m.state.V[first : first + n, : m.dims["class"]] + start[:, None]
+        return np.array(V[:, 0] if m.dims["class"] == 1 else np.moveaxis(V, 1, 0))
 
 
 class FM(WithFactors, Classifier):
