@@ -31,6 +31,7 @@ ORDER = [  # each may import what stands before it
     "pools",
     "registry",
     "spelling",
+    "recommender",
     "vocabulary",
     "streams",
     "training",

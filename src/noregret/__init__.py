@@ -37,6 +37,7 @@ _NAMES = {
     "parts.kernels": "Cauchy Laplacian Linear Polynomial RBF Sigmoid",
     "parts.projections": "HalfSpace",
     "parts.structures": "StringSubsequence SubsetTree",
+    "recommender": "Recommender",
     "registry": "algorithms learner",
     "inputs.batch": "BadRow",
     "streams.stream": "Stream stream",
