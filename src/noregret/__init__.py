@@ -30,6 +30,7 @@ _NAMES = {
     "training.job": "train",
     "forests.mondrian": "MondrianForest MondrianForestRegressor",
     "pools.auto": "Auto AutoRegressor",
+    "pools.expert_advice": "Experts",
     "pools.hedge": "Hedge",
     "pools.hedge_regressor": "HedgeRegressor",
     "parts.budgets": "Merge ProjectRemoved Projection RemoveOldest RemoveRandom RemoveRedundant RemoveSmallest Replace "

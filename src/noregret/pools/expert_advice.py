@@ -68,7 +68,7 @@ class Experts(Allocator):
     >>> e = nr.Experts(3)
     >>> _ = e.learn_many([[0.2, 0.7, 0.1], [0.3, 0.6, 0.2]])
     >>> e.weights_.round(3).tolist(), e.regret_ <= e.bound_
-    ([0.0, 0.0, 1.0], True)
+    ([0.288, 0.008, 0.705], True)
     >>> weather = nr.Experts(["radar", "almanac"], rule="bayes", loss="log")
     >>> weather.learn_one([0.9, 0.3], 1)
     0.6
@@ -143,7 +143,9 @@ class Experts(Allocator):
         """
         m = self.model
         if (m.names is None) != (name is None):
-            raise ValueError(f"the experts have {'no ' if m.names is None else ''}names: call join({'' if m.names is None else '...'})")
+            raise ValueError(
+                f"the experts have {'no ' if m.names is None else ''}names: call join({'' if m.names is None else '...'})"
+            )
         if name is not None:
             different([*m.names, name], self.axis)
         m.join(name)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..inputs.batch import Batch, Position, Reader, Skipped
 from ..inputs.checking import Rows
+from ..portfolio.prices import relatives
 from ..text import brief, meant
 from ..transforms.dates import arrow_moments
 from ..transforms.table_cells import fields_of, is_dates, is_frame, listing
@@ -136,24 +137,32 @@ class RoundReader(Reader):
         holds = self.manner.missing == "hold"
         if not self.manner.prices:
             return np.where(np.isnan(X), 1.0, X), X[-1]
-        start = np.full(X.shape[1], np.nan) if before is None else before
-        if X.shape[1] != len(start):
-            raise ValueError(f"{self.title}: expected {len(start)} prices in row {row + 1}, found {X.shape[1]}")
-        P = np.vstack([start, X])
-        if holds:
-            last = np.maximum.accumulate(np.where(np.isnan(P), 0, np.arange(len(P))[:, None]), axis=0)
-            P = np.take_along_axis(P, last, axis=0)
+        if before is not None and X.shape[1] != len(before):
+            raise ValueError(f"{self.title}: expected {len(before)} prices in row {row + 1}, found {X.shape[1]}")
         with np.errstate(invalid="ignore"):
-            bad = ~((P[1:] > 0.0) & (P[1:] < np.inf)) & ~(holds & np.isnan(P[1:]))
-        if bad.any():
-            i, k = (int(v) for v in np.argwhere(bad)[0])
-            hint = ". Give missing='hold' (--missing hold) if it did not change that day" if np.isnan(X[i, k]) else ""
-            found = "nothing" if np.isnan(X[i, k]) else repr(float(X[i, k]))
-            raise ValueError(f"{self.place(row + i, k if names is None else names[k])}: expected a price above 0, found {found}{hint}")
-        kept = P if before is not None else P[1:]
-        with np.errstate(invalid="ignore"):
-            R = kept[1:] / kept[:-1]
-        return np.where(np.isnan(R), 1.0, R), P[-1]
+            wrong = ~((X > 0.0) & (np.inf > X)) & ~(holds & np.isnan(X))
+        if before is None:
+            wrong[0] |= np.isnan(X[0])
+        if wrong.any():
+            i, k = (int(v) for v in np.argwhere(wrong)[0])
+            empty = np.isnan(X[i, k])
+            hint = ". Give missing='hold' (--missing hold) if it did not change that day" if empty and not holds else ""
+            hint = (
+                ". Leave the column out (ignore, --ignore), or begin with a row in which all have prices"
+                if empty and holds
+                else hint
+            )
+            found = "nothing" if empty else repr(float(X[i, k]))
+            raise ValueError(
+                f"{self.place(row + i, k if names is None else names[k])}: expected a price above 0, found {found}{hint}"
+            )
+        last = np.array(X[-1] if before is None else np.where(np.isnan(X[-1]), before, X[-1]))
+        for k in np.flatnonzero(np.isnan(X[-1])):
+            known = X[~np.isnan(X[:, k]), k]
+            last[k] = known[-1] if len(known) else last[k]
+        held = self.manner.missing if holds else None
+        empty_rows = np.empty((0, X.shape[1]))
+        return (relatives(X, before, held) if len(X) > 1 or before is not None else empty_rows), last
 
     def place(self, row: int, name: Any) -> str:
         """Return where a cell is; rows count from 1, without a heading."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -89,8 +88,11 @@ def power(log: float, more: float = 0.0) -> float:
     return (math.exp(log) if log < 709.0 else math.inf) + more
 
 
-def figures(returns: np.ndarray, traded: np.ndarray, cost: float = 0.0, days: int = 252) -> dict[str, Any]:
-    """Return the figures of whole arrays of days."""
-    found = Wealth(cost)
-    found.add(returns, traded)
-    return found.metrics(days)
+def wealth_text(v: float | None) -> str:
+    """Return a wealth as tables of portfolios do: 27.09, 7.76e7."""
+    if v is None or not math.isfinite(v):
+        return "-"
+    if 0.01 <= v < 1e5:
+        return f"{v:,.2f}"
+    head, _, e = f"{v:.2e}".partition("e")
+    return f"{head}e{int(e)}"

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.processor import USUAL, described
 from ...text import amount, duration, encodable, even, filled, meant, percent, plural, printable, shortened, size, table
-from ..kinds import all_columns, along, every
+from ..kinds import all_columns, along, every, log_curves
 
 if TYPE_CHECKING:
     from .report import Report
 
 Learner = dict[str, Any]
+Form = Callable[[float | None], str]
 SHOWN_TASKS = 20  # the others are in the JSON
 FIGURES = (
     "mistakes",
@@ -145,8 +146,8 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         form = percent if shares else even(map(value(name), learners))
         return Column(name, f"{head} {'%' if shares else 'loss'}", value(name), lambda learner: form(value(name)(learner)), 8)
 
-    def plain(name: str, head: str, weight: int) -> Column:
-        form = even(map(value(name), learners))
+    def plain(name: str, head: str, weight: int, form: Form | None = None) -> Column:
+        form = form or even(map(value(name), learners))
         return Column(name, head, value(name), lambda learner: form(value(name)(learner)), weight)
 
     losses = even(map(value("loss"), learners))
@@ -229,8 +230,9 @@ def words(name: str) -> str:
 
 def source(data: dict[str, Any]) -> str:
     """Return what the data is, in one line."""
-    counted = (("examples", data.get("unit", "example")), ("features", "feature"))
+    counted = (("examples", data.get("unit", "example")), ("features", data.get("noun", "feature")))
     parts = [plural(data[key], noun) for key, noun in counted if data.get(key) is not None]
+    parts += [f"{data['from']} to {data['to']}"] if data.get("from") else []
     classes = data.get("classes")
     if classes is not None:
         parts.append(plural(len(classes) if isinstance(classes, list) else classes, "class"))
@@ -260,6 +262,8 @@ def ball(regret: dict[str, Any], at_most: str = "<=") -> str:
 def regret_words(learner: Learner) -> str:
     """Return the regret of a learner as sentences."""
     found = learner["regret"]
+    if found.get("told"):
+        return str(found["told"])
     lower, upper = best_loss(found)
     against = found.get("against") or f"the best fixed model{ball(found)}"
     within = f" (to within {amount(upper - lower, 2)})" if lower is not None and upper is not None and upper > lower else ""
@@ -346,6 +350,7 @@ class Measure(NamedTuple):
     key: str
     title: str
     percent: bool
+    log: bool = False  # whether its axis is logarithmic
 
 
 def measures(learners: Sequence[Learner]) -> list[Measure]:
@@ -362,7 +367,8 @@ def measures(learners: Sequence[Learner]) -> list[Measure]:
     if len(followed) == 1:
         named["loss"] = f"{words(followed.pop())} loss"
     keys = [*(k for k in order if k in found), *(k for k in found if k not in order)]
-    return [Measure(k, named.get(k, words(k)), k.endswith("error") or k == "accuracy") for k in keys]
+    shares = ("accuracy", "drawdown")
+    return [Measure(k, named.get(k, words(k)), k.endswith("error") or k in shares, k in log_curves()) for k in keys]
 
 
 def sweep_measures(learners: Sequence[Learner]) -> list[Measure]:
@@ -370,13 +376,25 @@ def sweep_measures(learners: Sequence[Learner]) -> list[Measure]:
     loss = main_loss(learners)
     shares = any(learner["error"] is not None for learner in learners)
     named = {name: f"{'error' if shares else 'loss'} in {head}" for name, head in REST.items()}
-    named |= {"error": "error", "loss": f"{words(loss or '')} loss", "regret": "regret", "nonzeros": "non-zero weights"}
+    scores = {
+        name: words(name) for name in every("scores") if name in (*learners[0]["metrics"],) and len(learners[0]["losses"]) == 0
+    }
+    named |= {
+        "error": "error",
+        **scores,
+        "paid": "paid",
+        "loss": f"{words(loss or '')} loss",
+        "regret": "regret",
+        "nonzeros": "non-zero weights",
+    }
     having = {k: t for k, t in named.items() if any(figure(row, k, loss) is not None for row in learners)}
     return [Measure(k, t, shares and k in (*REST, "error")) for k, t in having.items()]
 
 
 def headline(report: Report, chosen: Learner) -> str:
     """Return the figures of a learner by which it is judged, in a few words."""
+    if report.form.headline is not None:
+        return report.form.headline(chosen)
     loss = main_loss(report.learners)
     shares = chosen["error"] is not None
     if shares:
@@ -395,7 +413,7 @@ def headline(report: Report, chosen: Learner) -> str:
 
 def best_words(regret: dict[str, Any]) -> str:
     """Return what a learner is compared with, in a legend."""
-    return "best learner of the pool" if regret.get("against") else "best fixed model"
+    return str(regret.get("best") or ("best learner of the pool" if regret.get("against") else "best fixed model"))
 
 
 def together(curves: Sequence[Sequence[float | None]]) -> list[Sequence[float | None]]:
@@ -516,8 +534,10 @@ def one(learner: Learner, trivial: Sequence[Learner], width: int) -> str:
     told_below = ("loss", *(shown.name for shown in all_columns()))
     found += [(c.head, c.shown(learner)) for c in columns([learner]) if c.name not in told_below]
     found += [(f"{words(name)} loss", amount(value)) for name, value in learner["losses"].items()]
-    metrics = learner["metrics"].items()
-    found += [(words(name), amount(value)) for name, value in metrics]
+    told = {shown.name: (shown.head, shown.form) for shown in all_columns() if shown.form is not None}
+    for name, value in learner["metrics"].items():
+        head, form = told.get(name, (words(name), amount))
+        found.append((head, (form or amount)(value)))
     if learner["bytes"] is not None:
         found.append(("memory", size(learner["bytes"])))
     widest = max(len(name) for name, _ in found)
