@@ -56,7 +56,7 @@ _NAMES = {
     "transforms.table": "Table",
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
-_MODULES = ("checks", "parts")
+_MODULES = ("checks", "parts", "portfolio")
 
 __all__ = sorted([*_WHERE, *_MODULES])
 
