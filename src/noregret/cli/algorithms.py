@@ -11,10 +11,9 @@ from typing import Any
 import click
 
 from ..text import summary, table
-from .options import Command, Option
+from .options import TASKS, Command, Option
 from .plugins import plugin_option
 
-TASKS = ("classification", "regression", "one_class")
 WHERE_TO_START = (
     "Start with auto for labels or auto_regressor for numbers, which weigh several learners and have nothing to set; with nag, "
     "a single classifier without settings, at a small part of the cost; with arow on text; or with rls on up to a few hundred "

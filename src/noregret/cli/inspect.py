@@ -17,6 +17,7 @@ from ..text import amount, percent, plural, printable, shortened, size, table
 from .cite import references
 from .options import Command, Option
 from .plugins import plugin_option
+from .weights import divides, inspected, inspected_lines, told
 
 
 @click.command("inspect", cls=Command, short_help="Show a model file in words.")
@@ -73,6 +74,8 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     }
     if not learner.started:
         return found
+    if divides(model):
+        return found | inspected(learner, top) | {"told": told(learner)}
     m, classes = learner.model, by_task(learner).classes
     found |= {
         "examples": learner.n_seen_,
@@ -222,6 +225,11 @@ def text(found: dict[str, Any], everything: bool) -> str:
     ]
     if found["examples"] == 0:
         return aligned([*lines, ("learned", "nothing yet")])
+    if "told" in found:
+        more, tables = inspected_lines(found, found["told"])
+        return "\n\n".join(
+            [aligned([*lines, ("memory", size(found["memory"])), *more, ("stream", where(found["stream"]))]), *tables]
+        )
     lines += [
         ("memory", size(found["memory"])),
         ("learned", learned(found)),

@@ -43,7 +43,7 @@ class RoundReader(Reader):
         self.replayable, self.endless = inner.replayable, inner.endless
         self.paths: Sequence[str] = getattr(inner, "paths", [])
         self.time = manner.time  # the column of dates, once it is known
-        self.guessed = False  # whether it was found out
+        self.first: list[float] | None = None  # prices before the first row, where they are known
 
     @property
     def size(self) -> int | None:  # type: ignore[override]
@@ -66,7 +66,8 @@ class RoundReader(Reader):
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield rounds; of prices the first row makes none."""
-        before = None if position is None or position.get(LAST) is None else np.array(position[LAST])
+        last = self.first if position is None else position.get(LAST)
+        before = None if last is None else np.array(last)
         row = 0 if position is None else position.get("examples", 0)
         for batch in self.inner.batches(position):
             X, y, names, dates = self.numbers(batch, row)
@@ -93,7 +94,6 @@ class RoundReader(Reader):
                 raise ValueError(f"{self.title} has no column {name!r}. {meant(name, known)}There are {listing(known)}")
         if self.time is None:
             self.time = next((n for n, array in columns.items() if n not in manner.ignore and is_time(array)), None)
-            self.guessed = self.time is not None
         apart = {self.time, manner.target, *manner.ignore}
         names = [name for name in columns if name not in apart]
         if not names:

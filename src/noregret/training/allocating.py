@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..inputs.batch import Batch
-from ..streams.round_reader import Manner, RoundReader, rounds
+from ..streams.round_reader import LAST, Manner, RoundReader, rounds
 from ..streams.stream import Stream
 from ..text import meant
 from .opening import OtherOptions, unset
@@ -61,6 +61,11 @@ def scouted(opened: Stream) -> list[str]:
         return []
     reader.time = scout.time
     return [f"Column {scout.time!r} holds dates, and was taken to name the {reader.manner.unit}s (time, --time)."]
+
+
+def last_prices(found: Mapping[str, Any] | None) -> Any:
+    """Return the last prices of what was learned before: a new file goes on from them."""
+    return (((found or {}).get("end")) or {}).get(LAST)
 
 
 def learn_rounds(learner: Any, batch: Batch) -> Any:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ROOM = 1 << 24  # numbers of rounds that are held for what is best in hindsight: 128 MB
 DEAR = 0.0025  # a cost at which a strategy should still do better than the market
+FIXED = "the same portfolio is used at every point, so early regret can be below 0"
 NAMED = 8  # columns whose weights are told by name
 
 
@@ -27,7 +28,7 @@ class Allotted(Protocol):
     def take(self, done: Rounds, X: np.ndarray) -> None:
         """Take rounds that were learned."""
 
-    def now(self, learner: Any) -> dict[str, Any]:
+    def point(self, learner: Any) -> dict[str, Any]:
         """Return the figures of a point of the curves."""
 
     def metrics(self, days: int) -> dict[str, Any]:
@@ -47,10 +48,14 @@ class PortfolioFigures:
         self.wealth.add(done.outcome / (1.0 - 0.5 * self.cost * done.turnover), done.turnover)
         self.shares.add(done.weights)
 
-    def now(self, learner: Any) -> dict[str, Any]:
+    def point(self, learner: Any) -> dict[str, Any]:
         """Return wealth, and how far it is below its highest so far."""
         wealth = math.exp(min(self.wealth.log, 709.0))
         return {"wealth": wealth, "drawdown": self.wealth.drawdown, "gross": self.wealth.gross, "bound": learner.bound_}
+
+    def now(self) -> dict[str, Any]:
+        """Return nothing to show while days are learned."""
+        return {}
 
     def metrics(self, days: int) -> dict[str, Any]:
         """Return the figures of all days."""
@@ -70,11 +75,15 @@ class ExpertFigures:
         self.shares.add(done.weights)
         self.examples += len(X)
 
-    def now(self, learner: Any) -> dict[str, Any]:
+    def point(self, learner: Any) -> dict[str, Any]:
         """Return what was paid, the loss of the best expert, the regret between them and its bound."""
         paid, losses = learner.paid_, learner.losses_
         self.standing = {"paid": paid, "best": float(losses.min()), "regret": learner.regret_, "bound": learner.bound_}
         return {**self.standing, "loss": paid / max(self.examples, 1)}
+
+    def now(self) -> dict[str, Any]:
+        """Return what was paid a round, to show while rounds are learned."""
+        return {"loss": self.standing["paid"] / max(self.examples, 1)} if self.standing else {}
 
     def metrics(self, days: int) -> dict[str, Any]:
         """Return the figures of all rounds."""
@@ -132,7 +141,7 @@ def followed(label: str, learner: Any, X: np.ndarray, at: list[int], days: int) 
     figures, points, a = PortfolioFigures(learner), [], 0
     for b in at:
         figures.take(learner.learn_rounds(X[a:b]), X[a:b])
-        points.append({"examples": b, **figures.now(learner)})
+        points.append({"examples": b, **figures.point(learner)})
         a = b
     curve = {k: [p[k] for p in points] for k in ("examples", "wealth", "drawdown")}
     return {"label": label, "examples": len(X), "metrics": figures.metrics(days), "curve": curve, "points": points}
@@ -147,14 +156,14 @@ def portfolio_regret(learner: Any, path: Path, ideal: list[float], star: Any) ->
     name, why = learner.theorem, "this strategy has no theorem against the best constant portfolio"
     value, last = regrets[-1], bounds[-1]
     told = (
-        f"{{label}} grew by {amount(own[-1])} in log wealth before costs; the best constant rebalanced portfolio (BCRP), known only "
-        f"at the end, by {amount(ideal[-1])}: regret {amount(value)}, {amount(value / examples[-1], 2)} a day"
+        f"{{label}} grew by {amount(own[-1])} in log wealth before costs; the best constant rebalanced portfolio (BCRP), known "
+        f"only at the end, by {amount(ideal[-1])}: regret {amount(value)}, {amount(value / examples[-1], 2)} a day"
     )
     told += ", so the strategy did better than every constant portfolio" if value < 0 else ""
     told += f". The theorem ({name}) allows {amount(last)}." if last is not None else f". No theorem bounds it here: {why}."
     return {
         "loss": "log wealth", "against": "the best constant rebalanced portfolio", "told": told,
-        "best": "BCRP", "title": "log wealth before costs", "along": "the same portfolio is used at every point, so early regret can be below 0",
+        "best": "BCRP", "title": "log wealth before costs", "along": FIXED,
         "cumulative": own[-1], "comparator": ideal[-1], "value": value, "average": value / examples[-1],
         "gap": getattr(star, "gap_", None), "bound": last, "bound_name": name if last is not None else None,
         "bound_measures": "regret" if last is not None else None, "bound_why": None if last is not None else why,
@@ -234,8 +243,8 @@ def portfolio_warnings(learners: list[dict[str, Any]], trivial: list[dict[str, A
             )
     days = max(row["examples"] or 0 for row in learners)
     found.append(
-        f"This is a back-test on {plural(days, 'day')}: prices may not have been there to trade at, assets that vanished may be missing, "
-        "and the strategies and settings were chosen by people who knew such data."
+        f"This is a back-test on {plural(days, 'day')}: prices may not have been there to trade at, assets that vanished may be "
+        "missing, and the strategies and settings were chosen by people who knew such data."
     )
     return found
 

@@ -70,7 +70,8 @@ def stacked(weights: Mapping[str, Any], report: Report) -> str:
     ends = (report.data.get("from") or "1", report.data.get("to") or f"{examples[-1]:,}")
     return (
         f'<div class="stacked"><div class="shares"><span>100 %</span><span>0</span></div>'
-        f'<svg viewBox="0 0 {WIDE} {HIGH}" preserveAspectRatio="none" role="img" aria-label="weights over time">{"".join(areas)}</svg>'
+        f'<svg viewBox="0 0 {WIDE} {HIGH}" preserveAspectRatio="none" role="img" aria-label="weights over time">'
+        f"{''.join(areas)}</svg>"
         f'<div class="ends"><span>{escape(ends[0])}</span><span>{escape(ends[1])}</span></div></div>'
         f'<p class="keys small">{"".join(keys)}</p>'
     )

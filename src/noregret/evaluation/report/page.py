@@ -113,7 +113,7 @@ def regret_view(found: dict[str, Any]) -> dict[str, Any]:
     """Return what the charts of a regret show."""
     kept = {k: found.get(k) for k in ("bound", "bound_measures", "curve")}
     title = found.get("title") or f"cumulative {words(found['loss'])} loss"
-    return {**kept, "title": title, "best": summary.best_words(found)}
+    return {**kept, "loss": words(found["loss"]), "best": summary.best_words(found), "title": title}
 
 
 def rounded(value: Any) -> Any:

@@ -61,13 +61,13 @@ class RoundRun:
             self.seconds += thread_time() - start
             self.figures.take(done, piece.data.arrays[0])
             if self.path.go(b - a):
-                self.path.mark(self.figures.now(self.learner))
+                self.path.mark(self.figures.point(self.learner))
             a = b
 
     def finish(self) -> None:
         """Note the last point."""
         if not self.path.points or self.path.points[-1]["examples"] < self.path.done:
-            self.path.mark(self.figures.now(self.learner))
+            self.path.mark(self.figures.point(self.learner))
 
     def result(self, days: int) -> dict[str, Any]:
         """Return the object of this learner in a report."""
