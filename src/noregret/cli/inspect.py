@@ -227,9 +227,8 @@ def text(found: dict[str, Any], everything: bool) -> str:
         return aligned([*lines, ("learned", "nothing yet")])
     if "told" in found:
         more, tables = inspected_lines(found, found["told"])
-        return "\n\n".join(
-            [aligned([*lines, ("memory", size(found["memory"])), *more, ("stream", where(found["stream"]))]), *tables]
-        )
+        lines += [("memory", size(found["memory"])), *more, ("stream", where(found["stream"]))]
+        return "\n\n".join([aligned(lines), *tables])
     lines += [
         ("memory", size(found["memory"])),
         ("learned", learned(found)),

@@ -177,8 +177,8 @@ def model_option(required: bool) -> Decorator:
     what += (
         ""
         if required
-        else " Unless given, auto for labels, auto_regressor for numbers, norma_novelty on scaled columns for none; by "
-        "--task portfolio.eg or experts."
+        else " Unless given, auto for labels, auto_regressor for numbers, norma_novelty on scaled columns for none, "
+        "with --task portfolio.eg or experts."
     )
     return click.option(
         "-m", "--model", cls=Option, group="Options", type=LearnerName(), required=required, metavar="NAME", help=what

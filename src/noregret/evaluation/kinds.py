@@ -132,7 +132,7 @@ KINDS: dict[str, Kind] = {
         decides="wealth",
         loss="log wealth",
         dozen=(
-            "portfolio.market", "portfolio.crp", "portfolio.eg", "portfolio.universal_portfolio", "portfolio.ons",
+            "portfolio.crp", "portfolio.eg", "portfolio.universal", "portfolio.ons",
             "portfolio.anticor", "portfolio.pamr", "portfolio.pamr:variant=pamr2", "portfolio.cwmr:variant=var", "portfolio.cwmr",
             "portfolio.olmar", "portfolio.olmar:alpha=0.5", "portfolio.mixture",
         ),

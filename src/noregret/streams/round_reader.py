@@ -56,7 +56,7 @@ class RoundReader(Reader):
         return self.inner.read
 
     @property
-    def skipped(self) -> Skipped:  # type: ignore[override]
+    def skipped(self) -> Skipped:
         """Bad rows left out."""
         return self.inner.skipped
 
@@ -157,9 +157,9 @@ class RoundReader(Reader):
                 f"{self.place(row + i, k if names is None else names[k])}: expected a price above 0, found {found}{hint}"
             )
         last = np.array(X[-1] if before is None else np.where(np.isnan(X[-1]), before, X[-1]))
-        for k in np.flatnonzero(np.isnan(X[-1])):
-            known = X[~np.isnan(X[:, k]), k]
-            last[k] = known[-1] if len(known) else last[k]
+        for j in np.flatnonzero(np.isnan(X[-1])):
+            known = X[~np.isnan(X[:, j]), j]
+            last[j] = known[-1] if len(known) else last[j]
         held = self.manner.missing if holds else None
         empty_rows = np.empty((0, X.shape[1]))
         return (relatives(X, before, held) if len(X) > 1 or before is not None else empty_rows), last

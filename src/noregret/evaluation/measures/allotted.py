@@ -51,7 +51,8 @@ class PortfolioFigures:
     def point(self, learner: Any) -> dict[str, Any]:
         """Return wealth, and how far it is below its highest so far."""
         wealth = math.exp(min(self.wealth.log, 709.0))
-        return {"wealth": wealth, "drawdown": self.wealth.drawdown, "gross": self.wealth.gross, "bound": learner.bound_}
+        found = {"wealth": wealth, "drawdown": self.wealth.drawdown, "gross": self.wealth.gross}
+        return {**found, "bound": math.inf if hasattr(learner, "strategies_") else learner.bound_}
 
     def now(self) -> dict[str, Any]:
         """Return nothing to show while days are learned."""
@@ -161,7 +162,10 @@ def portfolio_regret(learner: Any, path: Path, ideal: list[float], star: Any) ->
     )
     told += ", so the strategy did better than every constant portfolio" if value < 0 else ""
     told += f". The theorem ({name}) allows {amount(last)}." if last is not None else f". No theorem bounds it here: {why}."
+    among = best_of(learner, own[-1])
+    told += among.pop("told", "")
     return {
+        **({"strategies": among} if among else {}),
         "loss": "log wealth", "against": "the best constant rebalanced portfolio", "told": told,
         "best": "BCRP", "title": "log wealth before costs", "along": FIXED,
         "cumulative": own[-1], "comparator": ideal[-1], "value": value, "average": value / examples[-1],
@@ -173,6 +177,20 @@ def portfolio_regret(learner: Any, path: Path, ideal: list[float], star: Any) ->
             "average": [v / n for v, n in zip(regrets, examples, strict=True)], "bound": bounds, "measured": regrets,
         },
     }  # fmt: skip
+
+
+def best_of(learner: Any, own: float) -> dict[str, Any]:
+    """Return the regret of a mixture against the best of its strategies, nothing of others."""
+    if not hasattr(learner, "strategies_"):
+        return {}
+    members = learner.strategies_
+    logs = [float(m.state.book.growth[0]) for m in members]
+    best = int(np.argmax(logs))
+    regret, name = logs[best] - own, members[best].name.rpartition(".")[2]
+    told = (
+        f" Against the best of its strategies, {name}, the regret is {amount(regret)}; the theorem allows {amount(learner.bound_)}."
+    )
+    return {"best": name, "regret": regret, "bound": learner.bound_, "bound_name": learner.theorem, "told": told}
 
 
 class ExpertHindsight:

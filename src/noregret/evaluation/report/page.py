@@ -20,6 +20,7 @@ from ...text import amount, even, percent, plural, size
 from ...version import __version__
 from ..kinds import all_columns
 from . import palette, summary
+from .part_tables import feature_rows, feature_words, pool_rows, task_rows
 from .summary import Learner, words
 
 if TYPE_CHECKING:
@@ -184,8 +185,8 @@ def results(report: Report, rows: Sequence[Learner]) -> str:
     names += [("metrics", name) for name in dict.fromkeys(name for row in rows for name in row["metrics"])]
     names = [found for found in names if found != ("metrics", "log_loss") or ("losses", "log") not in names]  # the same figure
     heads = [f"{words(name)} loss" if group == "losses" else words(name) for group, name in names]
-    told = {("metrics", shown.name): shown.form for shown in all_columns() if shown.form is not None}
-    forms = {(group, name): told.get((group, name)) or even(row[group].get(name) for row in rows) for group, name in names}
+    known = {("metrics", shown.name): shown.form for shown in all_columns() if shown.form is not None}
+    forms = {(group, name): known.get((group, name)) or even(row[group].get(name) for row in rows) for group, name in names}
     lines = [(row["label"], [(v := row[group].get(name), forms[group, name](v)) for group, name in names]) for row in rows]
     if len(rows) == 1:  # there is nothing to compare: a list has room on every screen
         told = "".join(f"<div><dt>{escape(h)}</dt><dd>{text}</dd></div>" for h, (_, text) in zip(heads, lines[0][1], strict=True))
@@ -288,7 +289,7 @@ def tasks(rows: Sequence[Learner]) -> str:
     tables = []
     for row in rows:
         if row.get("tasks"):
-            names, lines = summary.task_rows(row)
+            names, lines = task_rows(row)
             tables.append(f"<h3>{escape(row['label'])}</h3>{listed(names, lines)}")
     return section("tasks", "Tasks: their rows, how they were answered, and the weights they use", *tables) if tables else ""
 
@@ -298,7 +299,7 @@ def pools(rows: Sequence[Learner]) -> str:
     tables = []
     for row in rows:
         if row.get("pool"):
-            tables.append(f"<h3>{escape(row['label'])}</h3>{listed(['learner', 'weight', 'loss'], summary.pool_rows(row))}")
+            tables.append(f"<h3>{escape(row['label'])}</h3>{listed(['learner', 'weight', 'loss'], pool_rows(row))}")
     return section("pool", "Who is believed: the learners of the pool, and their weights at the end", *tables) if tables else ""
 
 
@@ -307,9 +308,9 @@ def features(rows: Sequence[Learner], chosen: Learner) -> str:
     tables = []
     for row in rows:
         if row.get("features"):
-            note = escape(summary.feature_words(row))
+            note = escape(feature_words(row))
             opened = " open" if row is chosen else ""
-            tables.append(f"<details{opened}><summary>{note}</summary>{listed(*summary.feature_rows(row), ' narrow')}</details>")
+            tables.append(f"<details{opened}><summary>{note}</summary>{listed(*feature_rows(row), ' narrow')}</details>")
     return section("features", "Features in use", *tables) if tables else ""
 
 

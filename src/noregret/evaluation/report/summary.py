@@ -492,10 +492,10 @@ def one(learner: Learner, trivial: Sequence[Learner], width: int) -> str:
     told_below = ("loss", *(shown.name for shown in all_columns()))
     found += [(c.head, c.shown(learner)) for c in columns([learner]) if c.name not in told_below]
     found += [(f"{words(name)} loss", amount(value)) for name, value in learner["losses"].items()]
-    told = {shown.name: (shown.head, shown.form) for shown in all_columns() if shown.form is not None}
+    told: dict[str, tuple[str, Form]] = {s.name: (s.head, s.form) for s in all_columns() if s.form is not None}
     for name, value in learner["metrics"].items():
         head, form = told.get(name, (words(name), amount))
-        found.append((head, (form or amount)(value)))
+        found.append((head, form(value)))
     if learner["bytes"] is not None:
         found.append(("memory", size(learner["bytes"])))
     widest = max(len(name) for name, _ in found)
