@@ -57,14 +57,15 @@ def cwmr_roots(variant, phi, epsilon, mu, S, x):
     one = np.ones(len(x))
     M, V, W = mu @ x, x @ S @ x, x @ S @ one
     xbar = one @ S @ x / (one @ S @ one)
+    W = V / xbar if np.ptp(x) == 0 else W  # V - xbar W is 0 then
     if variant == "var":
         return (
             2 * phi * V**2 - 2 * phi * xbar * V * W,
             2 * phi * epsilon * V - 2 * phi * V * M + V - xbar * W,
             epsilon - M - phi * V,
         )
-    k = V - xbar * W + phi**2 * V / 2
-    return k**2 - phi**4 * V**2 / 4, 2 * (epsilon - M) * k, (epsilon - M) ** 2 - phi**2 * V
+    k = (0.0 if np.ptp(x) == 0 else V - xbar * W) + phi**2 * V / 2
+    return 0.0 if np.ptp(x) == 0 else k**2 - phi**4 * V**2 / 4, 2 * (epsilon - M) * k, (epsilon - M) ** 2 - phi**2 * V
 
 
 @walk

@@ -204,10 +204,10 @@ def after_anticor(s, x, b, p):
 
 
 class Anticor(Strategy):
-    """Anti-correlation: wealth goes from asset i to j where i did at least as well in the last window and cor(i before, j last) > 0.
+    """Anti-correlation: wealth goes from asset i to j where i did as well in the last window and cor(i before, j last) > 0.
 
-    The claim is cor(i, j) + [-cor(i, i)]+ + [-cor(j, j)]+, with correlations of log relatives between the window before the last and
-    the last; i gives all it has, in shares of the claims on it. All lengths w = 2, ..., W run from equal shares and are never
+    The claim is cor(i, j) + [-cor(i, i)]+ + [-cor(j, j)]+, with correlations of log relatives between the window before the last
+    and the last; i gives all it has, in shares of the claims on it. All lengths w = 2, ..., W run from equal shares and are never
     rebalanced between them: the wealth is the mean of theirs. It bets that assets which move together take turns.
 
     Parameters: `W` >= 2, the longest window; `w`, one window alone; `cost`, `entry` and `missing` as `Market` has them.
