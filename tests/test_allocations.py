@@ -78,7 +78,9 @@ def test_weights_come_from_before_the_round():
     np.testing.assert_allclose(r.weights, W[:-1], atol=1e-14)
     np.testing.assert_allclose(m.weights_, W[-1], atol=1e-14)
     np.testing.assert_allclose(r.outcome, (W[:-1] * X).sum(1))
-    assert m.n_seen_ == 40 and m.names_ is None and not r.turnover.any()
+    assert m.n_seen_ == 40
+    assert m.names_ is None
+    assert not r.turnover.any()
 
 
 @pytest.mark.parametrize("size", [1, 7])
@@ -96,9 +98,12 @@ def test_files_and_copies(tmp_path):
     m.learn_rounds(X[:9], ["a", "b", "c"])
     m.save(tmp_path / "m.nr")
     again = nr.load(tmp_path / "m.nr")
-    assert again.names_ == ["a", "b", "c"] and again.digest() == m.digest() and again.n_seen_ == 9
+    assert again.names_ == ["a", "b", "c"]
+    assert again.digest() == m.digest()
+    assert again.n_seen_ == 9
     assert nr.from_bytes(m.to_bytes()).partial_fit(X[9:]).digest() == m.partial_fit(X[9:]).digest()
-    assert not m.clone().started and not m.reset().started
+    assert not m.clone().started
+    assert not m.reset().started
     with pytest.raises(nr.NotLearnedError):
         _ = m.weights_
 
@@ -111,7 +116,8 @@ def test_names_from_dicts_and_frames():
     m.learn_one({"c": 0.5, "b": 0.2, "a": 0.1})
     m.learn_many(pandas.DataFrame({"b": [0.1], "a": [0.2], "c": [0.3]}))
     same = Weigh().fit([[0.1, 0.2, 0.9], [0.1, 0.2, 0.5], [0.2, 0.1, 0.3]])
-    assert np.array_equal(m.weights_, same.weights_) and m.names_ == ["a", "b", "c"]
+    assert np.array_equal(m.weights_, same.weights_)
+    assert m.names_ == ["a", "b", "c"]
     table = pytest.importorskip("pyarrow").table({"c": [0.5], "b": [0.2], "a": [0.1]})
     assert np.array_equal(m.learn_many(table)[0], same.weights_)
 

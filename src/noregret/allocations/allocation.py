@@ -46,6 +46,7 @@ class Empty(NamedTuple):
 class Allocation(Held):
     """What an allocator holds once it has learned. Its axis of columns has the name that the learner says."""
 
+    fixed = ("dtype", "entry", "grid", "prior", "seed", "strategies", "weights")
     derived = ("run",)
     run: Callable[..., None]
 
@@ -62,11 +63,22 @@ class Allocation(Held):
         more = {} if self.algorithm.sizes is None else self.algorithm.sizes(self.params, self.K)
         return {self.learner.axis: self.K, **{k: int(n) for k, n in more.items()}}
 
+    def retune(self, given: dict[str, Any]) -> None:
+        """Use new parameters from now on, unless they need arrays of other sizes."""
+        was, self.params = self.params, self.learner.parameters.resolve(given, 0)
+        try:
+            same = self.sizes() == self.dims
+        finally:
+            self.params = was
+        if not same:
+            raise ValueError("these parameters need another kind of state: call reset() first, or make a new learner")
+        super().retune(given)
+
     def begin(self) -> None:
-        """Set new arrays to their starting values."""
-        self.learner.open_book(self.state.book, self.given, self.params, self.names)
+        """Set new arrays to their starting values: those of the strategy first."""
         if self.algorithm.start is not None:
             self.algorithm.start(self.state.own, self.params)
+        self.learner.open_book(self)
 
     def refresh(self) -> None:
         """Find the loop over rounds, and make what is not kept because it follows from the parameters."""

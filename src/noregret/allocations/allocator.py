@@ -41,9 +41,9 @@ class Allocator(Base):
         super().__init_subclass__(**kwargs)
 
     @staticmethod
-    def open_book(book: Any, given: dict[str, Any], p: Any, names: list[str] | None) -> None:
-        """Write the first weights: equal ones."""
-        book.b[:] = 1.0 / len(book.b)
+    def open_book(m: Any) -> None:
+        """Write the first weights into the books of a new model: equal ones."""
+        m.state.book.b[:] = 1.0 / m.K
 
     # ---- learning ----------------------------------------------------------------------------------------------------
     def learn_one(self, x: Any) -> Any:
@@ -97,7 +97,7 @@ class Allocator(Base):
     def refused(self, X: np.ndarray, names: list[str] | None, seen: int) -> np.ndarray:
         """Return rounds without those that are refused: an error names the round, counted from 1, and the column."""
         if not np.isfinite(X).all():
-            i, k = np.argwhere(~np.isfinite(X))[0]
+            i, k = (int(v) for v in np.argwhere(~np.isfinite(X))[0])
             raise ValueError(f"{self.place(i, k, names, seen)} is {X[i, k]}; expected a finite number")
         return X
 

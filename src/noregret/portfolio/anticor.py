@@ -14,7 +14,6 @@ from ..engine.words import strict
 from .strategy import Cost, Entry, Scratch, Strategy, drifted, held, normalised
 
 AGAIN = 1024  # days after which running sums are computed anew
-NONE = 1e-13  # a variance below this share of the mean square is rounding
 Longest = Annotated[float, WholeRange(2.0, 10_000.0, "[]")]
 One = Annotated[Any, WholeRange(2.0, 10_000.0, "[]"), None]
 
@@ -28,7 +27,7 @@ class Params(NamedTuple):
     entry: Entry = "charged"
 
 
-Sums = Annotated[Any, Slot(("window", "asset"), dtype=np.float64)]
+Parts = Annotated[Any, Slot(("window", "asset"), dtype=np.float64)]
 Days = Annotated[Any, Slot(("lag", "asset"), dtype=np.float64)]
 
 
@@ -38,16 +37,13 @@ class State(NamedTuple):
     logs: Days  # of relatives, in a ring
     runs: Days  # for how many days up to this one a relative was the same
     t: Count
-    S: Sums  # of the logs in the last window
-    S2: Sums  # of their squares
-    Z: Sums  # in the window before
-    Z2: Sums
     C: Annotated[Any, Slot(("window", "asset", "asset"), dtype=np.float64)]  # products: the window before by the last
-    B: Sums  # the portfolio of each length
+    B: Parts  # the portfolio of each length
     q: Annotated[Any, Slot(("window",), dtype=np.float64)]  # its share in the wealth
     mu: Scratch  # means of the last window
-    one: Scratch  # 1/(standard deviation (w - 1)) in the window before, 0 for 0
-    two: Scratch  # 1/standard deviation in the last
+    before: Scratch  # and of the one before
+    one: Scratch  # 1/|deviations| in the window before, 0 for 0
+    two: Scratch  # in the last
     neg: Scratch  # [-cor(k, k)]+
     row: Scratch
     gets: Scratch
@@ -78,13 +74,6 @@ def noted(s, x):
     return at
 
 
-def summed(new, old, S, S2):
-    """Let a day into a window and another one out."""
-    for k in range(S.shape[0]):
-        S[k] += new[k] - old[k]
-        S2[k] += new[k] * new[k] - old[k] * old[k]
-
-
 def crossed(C, a, b, c, d):
     """Do C += a b' - c d'."""
     for i in range(a.shape[0]):
@@ -93,64 +82,74 @@ def crossed(C, a, b, c, d):
 
 
 @strict
-def anew(s, at, w, v):
-    """Compute the sums of a window from its days."""
-    n = s.logs.shape[0]
-    for k in range(s.S.shape[1]):
-        s.S[v, k], s.S2[v, k], s.Z[v, k], s.Z2[v, k] = 0.0, 0.0, 0.0, 0.0
-        for j in range(s.S.shape[1]):
-            s.C[v, k, j] = 0.0
-    for i in range(w - 1, -1, -1):
-        last, earlier = s.logs[(at - i) % n], s.logs[(at - i - w) % n]
-        for k in range(s.S.shape[1]):
-            s.S[v, k] += last[k]
-            s.S2[v, k] += last[k] * last[k]
-            s.Z[v, k] += earlier[k]
-            s.Z2[v, k] += earlier[k] * earlier[k]
-            for j in range(s.S.shape[1]):
-                s.C[v, k, j] += earlier[k] * last[j]
+def anew(C, logs, at, w):
+    """Compute the products of the windows of a length from their days."""
+    n = logs.shape[0]
+    for i in range(C.shape[0]):
+        for j in range(C.shape[0]):
+            C[i, j] = 0.0
+    for back in range(w - 1, -1, -1):
+        last, earlier = logs[(at - back) % n], logs[(at - back - w) % n]
+        for i in range(C.shape[0]):
+            for j in range(C.shape[0]):
+                C[i, j] += earlier[i] * last[j]
 
 
 def followed(s, at, w, v):
     """Let the windows of a length go on by a day. Days before the first are zeros in the ring."""
     n = s.logs.shape[0]
-    today, middle, first = s.logs[at], s.logs[(at - w) % n], s.logs[(at - 2 * w) % n]
     if s.t[0] % AGAIN == 0:
-        anew(s, at, w, v)
+        anew(s.C[v], s.logs, at, w)
     else:
-        summed(today, middle, s.S[v], s.S2[v])
-        summed(middle, first, s.Z[v], s.Z2[v])
-        crossed(s.C[v], middle, today, first, middle)
+        middle = s.logs[(at - w) % n]
+        crossed(s.C[v], middle, s.logs[at], s.logs[(at - 2 * w) % n], middle)
 
 
 # ---- claims ------------------------------------------------------------------------------------------------------------
-def spread(total, squares, w):
-    """Return the standard deviation of w numbers, 0 if it is rounding."""
-    left = squares - total * total / w
-    return math.sqrt(left / (w - 1.0)) if left > NONE * squares else 0.0
+@strict
+def window_mean(logs, at, w, out):
+    """Write the mean of the w days up to a place in the ring, summed in their order."""
+    for k in range(out.shape[0]):
+        out[k] = 0.0
+    for back in range(w - 1, -1, -1):
+        day = logs[(at - back) % logs.shape[0]]
+        for k in range(out.shape[0]):
+            out[k] += day[k]
+    for k in range(out.shape[0]):
+        out[k] /= w
+
+
+@strict
+def window_scale(logs, at, w, mean, still, out):
+    """Write 1/sqrt(sum of squared deviations); 0 where there is none: a relative that was the same all the time has none."""
+    for k in range(out.shape[0]):
+        out[k] = 0.0
+    for back in range(w - 1, -1, -1):
+        day = logs[(at - back) % logs.shape[0]]
+        for k in range(out.shape[0]):
+            out[k] += (day[k] - mean[k]) * (day[k] - mean[k])
+    for k in range(out.shape[0]):
+        out[k] = 1.0 / math.sqrt(out[k]) if out[k] > 0.0 and still[k] < w else 0.0
 
 
 @strict
 def measured(s, at, w, v):
-    """Write means and deviations. A relative that was the same in a whole window has none, to the last bit."""
-    before = (at - w) % s.logs.shape[0]
+    """Write means, scales, and the correlation of each asset with itself where that is negative."""
+    middle = (at - w) % s.logs.shape[0]
+    window_mean(s.logs, at, w, s.mu)
+    window_mean(s.logs, middle, w, s.before)
+    window_scale(s.logs, at, w, s.mu, s.runs[at], s.two)
+    window_scale(s.logs, middle, w, s.before, s.runs[middle], s.one)
     for k in range(s.mu.shape[0]):
-        still = s.runs[at, k] >= w
-        s.mu[k] = s.logs[at, k] if still else s.S[v, k] / w
-        one = 0.0 if s.runs[before, k] >= w else spread(s.Z[v, k], s.Z2[v, k], w)
-        two = 0.0 if still else spread(s.S[v, k], s.S2[v, k], w)
-        s.one[k] = 1.0 / (one * (w - 1.0)) if one > 0.0 else 0.0
-        s.two[k] = 1.0 / two if two > 0.0 else 0.0
-    for k in range(s.mu.shape[0]):
-        s.neg[k] = max(0.0, -(s.C[v, k, k] - s.Z[v, k] * s.S[v, k] / w) * s.one[k] * s.two[k])
+        s.neg[k] = max(0.0, -(s.C[v, k, k] - w * s.before[k] * s.mu[k]) * s.one[k] * s.two[k])
 
 
-def claims(C, z, S, two, mu, neg, mine, own, first, last, row):
-    """Write what asset i owes each asset from `first` to `last`, and return the sum; z and mine are of i."""
+def claims(C, mu, two, neg, z, scale, best, more, row):
+    """Write what an asset owes each other one, and return the sum: w times its mean before, its scale, its mean, its own claim."""
     total = 0.0
-    for j in range(first, last):
-        cor = (C[j] - z * S[j]) * own * two[j]
-        due = cor + neg[j] + mine[1] if (cor > 0.0) & (mine[0] >= mu[j]) else 0.0
+    for j in range(row.shape[0]):
+        cor = (C[j] - z * mu[j]) * scale * two[j]
+        due = cor + neg[j] + more if (cor > 0.0) & (best >= mu[j]) else 0.0
         row[j] = due
         total += due
     return total
@@ -165,20 +164,19 @@ def passed(row, share, gets):
 @strict
 def transferred(s, w, v):
     """Move the wealth of each asset to those that have a claim on it."""
-    m = s.mu.shape[0]
     b = s.B[v]
-    for k in range(m):
+    for k in range(b.shape[0]):
         s.gets[k] = 0.0
-    for i in range(m):
+    for i in range(b.shape[0]):
         if b[i] > 0.0 and s.one[i] > 0.0:
-            mine = (s.mu[i], s.neg[i])
-            given = (s.C[v, i], s.Z[v, i] / w, s.S[v], s.two, s.mu, s.neg, mine, s.one[i])
-            due = claims(*given, 0, i, s.row) + claims(*given, i + 1, m, s.row)
+            own = s.two[i]
+            s.two[i] = 0.0  # it owes itself nothing
+            due = claims(s.C[v, i], s.mu, s.two, s.neg, w * s.before[i], s.one[i], s.mu[i], s.neg[i], s.row)
+            s.two[i] = own
             if due > 0.0:
-                s.row[i] = 0.0
                 passed(s.row, b[i] / due, s.gets)
                 b[i] = 0.0
-    for k in range(m):
+    for k in range(b.shape[0]):
         b[k] += s.gets[k]
     normalised(b)
 
@@ -206,10 +204,10 @@ def after_anticor(s, x, b, p):
 
 
 class Anticor(Strategy):
-    """Anti-correlation: wealth goes from asset i to j where i did at least as well in the last window and cor(i before, j last) > 0.
+    """Anti-correlation: wealth goes from asset i to j where i did as well in the last window and cor(i before, j last) > 0.
 
-    The claim is cor(i, j) + [-cor(i, i)]+ + [-cor(j, j)]+, with correlations of log relatives between the window before the last and
-    the last; i gives all it has, in shares of the claims on it. All lengths w = 2, ..., W run from equal shares and are never
+    The claim is cor(i, j) + [-cor(i, i)]+ + [-cor(j, j)]+, with correlations of log relatives between the window before the last
+    and the last; i gives all it has, in shares of the claims on it. All lengths w = 2, ..., W run from equal shares and are never
     rebalanced between them: the wealth is the mean of theirs. It bets that assets which move together take turns.
 
     Parameters: `W` >= 2, the longest window; `w`, one window alone; `cost`, `entry` and `missing` as `Market` has them.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
+
+import numpy as np
 
 from .strategy import Strategy, drifted, held
 
@@ -14,6 +17,23 @@ def after_market(s, x, b, p):
 
 def after_crp(s, x, b, p):
     """Go back to the same weights."""
+
+
+def given_weights(m: Any) -> Any:
+    """Return the weights that are given, by name or in order; equal ones if none are."""
+    weights = m.given["weights"]
+    if weights is None:
+        return 1.0 / m.K
+    if isinstance(weights, Mapping):
+        if m.names is None or {*weights} != {*m.names}:
+            raise ValueError(f"weights has the assets {sorted(map(str, weights))}, and the relatives have {m.names or 'no names'}")
+        weights = [weights[name] for name in m.names]
+    found = np.asarray(weights, np.float64)
+    if found.shape != (m.K,):
+        raise ValueError(f"weights must have a number for each of {m.K} assets, got {found.shape}")
+    if not (np.isfinite(found).all() and (found >= 0.0).all() and abs(found.sum() - 1.0) <= 1e-6):
+        raise ValueError(f"weights must not be negative, and have the sum 1; got {weights!r}")
+    return found / found.sum()
 
 
 class Market(Strategy):
@@ -57,4 +77,5 @@ class CRP(Strategy):
     name = "portfolio.crp"
     cite = "cover1991universal"
     options: ClassVar[dict[str, Any]] = {"weights": None, **Strategy.options}
+    first = staticmethod(given_weights)
     after = after_crp

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..algorithm.params import Positive, Range
 from ..algorithm.state import Slot
+from ..engine.compiling import compiled
 from ..engine.words import strict
 from .strategy import Asset, Cost, Entry, Scratch, Strategy, held, normalised
 
@@ -183,6 +184,23 @@ def wanted(s, slope, level):
     return found
 
 
+def programme(A, R, total, q, order, size, u, y, z):
+    """Do q = argmin q'Aq/2 - total.q on the simplex, from any portfolio q; A - I has no negative eigenvalue."""
+    s = State(A, R, total, q, order, size, u, y, z)
+    s.size[0] = 0
+    for k in range(s.q.shape[0]):
+        if s.q[k] > 0.0:
+            taken_in(s, k)
+    projected(s, 1.0)
+
+
+def minimised(A: np.ndarray, total: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Return the portfolio that minimises q'Aq/2 - total.q, found from q."""
+    m, q = len(q), q.copy()
+    compiled(programme)(A, np.eye(m), total, q, np.zeros(m, np.int64), np.zeros(1, np.int64), *np.zeros((3, m)))
+    return q
+
+
 @strict
 def learned(s, x, growth):
     """Do A += g g' and total += g; the factor follows."""
@@ -221,8 +239,8 @@ class ONS(Strategy):
     Parameters: `eta` in [0, 1], the share that is equal weights; `beta` > 0 and `delta` > 0, as in the paper; `cost`, `entry` and
     `missing` as `Market` has them.
 
-    Bound: the regret in log wealth is of the order m ln T, with eta, beta and delta of the paper's theorem, which need a lower bound
-    on the relatives; with the defaults there is none.
+    Bound: the regret in log wealth is of the order m ln T, with eta, beta and delta of the paper's theorem, which need a lower
+    bound on the relatives; with the defaults there is none.
 
     Pitfalls: a day costs m^2 operations. Solvers that stop early end elsewhere: projected gradients make 57 of a wealth of 109.
 

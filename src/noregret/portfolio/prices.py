@@ -19,7 +19,7 @@ def as_relatives(X: np.ndarray, missing: str | None, place: Callable[[int, int],
     X = filled(X, missing, 1.0)
     wrong = ~((X >= FEW) & (X <= MANY))
     if wrong.any():
-        i, k = np.argwhere(wrong)[0]
+        i, k = (int(v) for v in np.argwhere(wrong)[0])
         raise ValueError(f"{place(i, k)} has the relative {X[i, k]:g}; expected {expected(X[i, k])}")
     odd = (X > HIGH).all(1) | (X < LOW).all(1)
     if odd.any():
@@ -57,7 +57,7 @@ def relatives(prices: Any, last: Any = None, missing: str | None = None) -> np.n
            [1.  , 1.1 ]])
     """
     names = column_names(prices)
-    P = np.asarray(as_array(prices), np.float64)
+    P = np.array(as_array(prices), np.float64)  # a copy: empty cells are filled
     if P.ndim != 2 or 0 in P.shape:
         raise ValueError(f"expected a table with a row of prices for each day, got an array of shape {P.shape}")
     before = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -112,6 +111,19 @@ def onto_portfolios(b):
     normalised(b)
 
 
+def equal(m: Any) -> Any:
+    """Return equal weights."""
+    return 1.0 / m.K
+
+
+def open_book(m: Any) -> None:
+    """Write the first weights. With a free entry they are held already."""
+    book = m.state.book
+    book.b[:] = m.learner.first(m)
+    if isinstance(m.params.entry, Free):
+        book.drift[:] = book.b
+
+
 class Strategy(Allocator):
     """A portfolio: weights over assets, learned from price relatives, and what has become of a wealth of 1.
 
@@ -123,17 +135,12 @@ class Strategy(Allocator):
     unit = "day"
     options: ClassVar[dict[str, Any]] = {"missing": None}
     no_merge = "the days of two portfolios are not one history"
-    Book = Book
-    Params = Plain
+    Book: ClassVar[Any] = Book
+    Params: ClassVar[Any] = Plain
     settle = settle
+    open_book = open_book
+    first: ClassVar[Any] = staticmethod(equal)  # the weights of the first day, of a new model
     theorem: ClassVar[str] = ""  # what `bound_` is, where there is one
-
-    def open_book(book, given, p, names):  # noqa: N805
-        """Write the first weights: equal ones, or those that are given. With a free entry they are held already."""
-        weights = given.get("weights")
-        book.b[:] = 1.0 / len(book.b) if weights is None else first_weights(weights, len(book.b), names)
-        if isinstance(p.entry, Free):
-            book.drift[:] = book.b
 
     def refused(self, X: np.ndarray, names: list[str] | None, seen: int) -> np.ndarray:
         """Return relatives, none of which is refused."""
@@ -147,23 +154,9 @@ class Strategy(Allocator):
     @property
     def wealth_(self) -> float:
         """What has become of a wealth of 1, after costs."""
-        return exp(self.log_wealth_)
+        return float(exp(self.log_wealth_))
 
     @property
     def bound_(self) -> float:
         """What the theorem allows the regret in log wealth before costs to be; infinite where there is none."""
         return math.inf
-
-
-def first_weights(weights: Any, K: int, names: list[str] | None) -> np.ndarray:
-    """Return the weights of K assets, by name or in order, with the sum 1."""
-    if isinstance(weights, Mapping):
-        if names is None or {*weights} != {*names}:
-            raise ValueError(f"weights has the assets {sorted(map(str, weights))}, and the relatives have {names or 'no names'}")
-        weights = [weights[name] for name in names]
-    found = np.asarray(weights, np.float64)
-    if found.shape != (K,):
-        raise ValueError(f"weights must have a number for each of {K} assets, got {found.shape}")
-    if not (np.isfinite(found).all() and (found >= 0.0).all() and abs(found.sum() - 1.0) <= 1e-6):
-        raise ValueError(f"weights must not be negative, and have the sum 1; got {weights!r}")
-    return found / found.sum()

@@ -104,6 +104,13 @@ def derive(s, p):
         compiled(dealt)(int(p.seed), isinstance(p.prior, Edges), s.C)
 
 
+def mean_of_all(m):
+    """Return the mean of the portfolios: then their wealths have the mean that the whole has, to the end."""
+    derive(m.state.own, m.params)
+    b = m.state.own.C.mean(1)
+    return b / b.sum()
+
+
 # ---- a day -------------------------------------------------------------------------------------------------------------
 def growths(C, x, f):
     """Write the growth of each portfolio."""
@@ -160,8 +167,8 @@ class UniversalPortfolio(Strategy):
 
     Pitfalls: with many assets no sample of any size comes near the best portfolio, and the result is close to equal weights.
 
-    Reference: Cover (1991), *Universal portfolios*; Cover, Ordentlich (1996), *Universal portfolios with side information*, Theorems
-    1 and 2.
+    Reference: Cover (1991), *Universal portfolios*; Cover, Ordentlich (1996), *Universal portfolios with side information*,
+    Theorems 1 and 2.
 
     >>> import noregret as nr
     >>> m = nr.portfolio.UniversalPortfolio(grid=10).fit([[1.1, 0.9], [0.9, 1.1], [1.05, 1.0]])
@@ -176,6 +183,7 @@ class UniversalPortfolio(Strategy):
     sizes = sizes
     start = start
     derive = derive
+    first = staticmethod(mean_of_all)
     after = after_universal
     theorem = "(m-1) ln(T+1), Cover and Ordentlich 1996; (m-1)/2 ln(T+1) + ln 2 with the Dirichlet prior"
 
