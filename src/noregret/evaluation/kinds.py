@@ -33,6 +33,7 @@ class Shown(NamedTuple):
     head: str
     weight: int
     form: Callable[[float | None], str] | None = None  # how it is written, where not as numbers of a column are
+    unless: str = ""  # another metric: where no learner differs in the two, this one is left out
 
 
 class ByRounds(NamedTuple):
@@ -142,7 +143,7 @@ KINDS: dict[str, Kind] = {
             Shown("wealth", "wealth", 9, wealth_text), Shown("annual_return", "a year %", 6, percent),
             Shown("volatility", "volatility %", 4, percent), Shown("sharpe", "Sharpe", 5),
             Shown("drawdown", "drawdown %", 6, percent), Shown("turnover", "turnover %", 5, percent),
-            *(Shown(cost_name(c), f"cost {100 * c:g} %", 7 if c else 3, wealth_text) for c in COSTS),
+            *(Shown(cost_name(c), f"cost {100 * c:g} %", 7, wealth_text, "wealth") for c in COSTS),
         ),
         curves=("wealth", "drawdown"),
         unit="day",

@@ -162,14 +162,15 @@ def portfolio_regret(learner: Any, path: Path, ideal: list[float], star: Any) ->
     )
     told += ", so the strategy did better than every constant portfolio" if value < 0 else ""
     told += f". The theorem ({name}) allows {amount(last)}." if last is not None else f". No theorem bounds it here: {why}."
+    against = f"the best constant rebalanced portfolio (to within {amount(star.gap_, 2)} by its certificate)"
     among = best_of(learner, own[-1])
     told += among.pop("told", "")
     return {
         **({"strategies": among} if among else {}),
-        "loss": "log wealth", "against": "the best constant rebalanced portfolio", "told": told,
+        "loss": "log wealth", "against": against, "told": told,
         "best": "BCRP", "title": "log wealth before costs", "along": FIXED,
         "cumulative": own[-1], "comparator": ideal[-1], "value": value, "average": value / examples[-1],
-        "gap": getattr(star, "gap_", None), "bound": last, "bound_name": name if last is not None else None,
+        "certificate": star.gap_, "bound": last, "bound_name": name if last is not None else None,
         "bound_measures": "regret" if last is not None else None, "bound_why": None if last is not None else why,
         "vacuous": None, "measured": value,
         "curve": {
@@ -228,7 +229,7 @@ def expert_regret(learner: Any, path: Path, best: str) -> dict[str, Any]:
         else f"No theorem bounds it here: {why}."
     )
     return {
-        "loss": learner.loss or "given", "against": f"the best expert, {best},", "told": told,
+        "loss": learner.loss or "as given", "against": f"the best expert, {best},", "told": told,
         "best": "best expert", "title": "loss", "along": "the best expert up to each point is used",
         "cumulative": paid[-1], "comparator": least[-1], "value": regrets[-1], "average": regrets[-1] / examples[-1],
         "bound": bounds[-1], "bound_name": learner.bound_name_ if bounds[-1] is not None else None,

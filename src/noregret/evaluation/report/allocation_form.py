@@ -147,6 +147,7 @@ PORTFOLIO = Form(
     headline=wealth_words,
     trivial="the market of equal shares, and two that only hindsight knows",
     manner="each choosing its weights before the day",
+    curves="Wealth and drawdown",
     linear=True,
 )
 EXPERTS = Form(
@@ -157,5 +158,6 @@ EXPERTS = Form(
     headline=paid_words,
     trivial="the best expert, which only hindsight knows, and the mean of all",
     manner="each choosing its weights before the round",
+    curves="What was paid a round",
     linear=True,
 )

@@ -23,6 +23,7 @@ class Form(NamedTuple):
     headline: Callable[[dict[str, Any]], str] | None = None  # the figures by which a learner is judged, where they are others
     trivial: str = "answers from the labels alone"  # what baselines are
     manner: str = "each predicting before it learns"  # how learners take a stream
+    curves: str = "Learning curves"  # what they are
     linear: bool = False  # whether curves are drawn over equal steps, and not over a logarithm of them
 
 

@@ -37,15 +37,17 @@ def page(report: Report) -> str:
     chosen = summary.winner(report, rows)
     library = f"/*!\n{asset('uplot/LICENSE')}*/\n{asset('uplot/uPlot.iife.min.js')}"
     script = asset("page.js")
+    drawn = curves(report, rows)  # of a table of wealth or losses the first thing to look at
     sections = (
         header(report, chosen),
         results(report, rows),
         sweep(rows),
+        drawn if report.form.linear else "",
         regret(report, rows, chosen),
         pools(rows),
         tasks(rows),
         features(rows, chosen),
-        curves(report, rows),
+        "" if report.form.linear else drawn,
         reliability(rows, chosen),
         confusion(rows),
         *report.form.sections(report, rows),
@@ -234,6 +236,7 @@ def regret(report: Report, rows: Sequence[Learner], chosen: Learner) -> str:
     own = ", each in its own loss" if len({row["regret"]["loss"] for row in having}) > 1 else ""
     few = f" {SHOWN} are drawn at first; a click on a name shows another." if len(having) > SHOWN else ""
     measured = any((row["regret"].get("bound_measures") or "regret") != "regret" for row in having)
+    every = f"Regret {summary.each(report)}{own}; on log axes only what is above 0.{few}"
     so_far = (first["regret"].get("title") or "loss").split(" before")[0].capitalize()
     charts = [
         chart("regret-loss", f"{so_far} so far", "The shaded gap is the regret."),
@@ -241,7 +244,12 @@ def regret(report: Report, rows: Sequence[Learner], chosen: Learner) -> str:
         chart("regret-measured", "What the theorem bounds", "Measured on this stream, and never to exceed the bound.")
         if measured
         else "",
-        chart("regret-all", "Every learner", f"Regret an example{own}; on log axes only what is above 0.{few}", "chart wide")
+        chart(
+            "regret-all",
+            "Every learner",
+            every,
+            "chart wide",
+        )
         if len(having) > 1
         else "",
     ]
@@ -332,7 +340,7 @@ def curves(report: Report, rows: Sequence[Learner]) -> str:
         '<p class="quiet small"><span class="click">A click on a name hides or shows its curve; drag to zoom, double click to '
         f"return.</span>{many}{far}</p>"
     )
-    return section("curves", "Learning curves", f'<div class="controls">{controls}</div>', chart("curve-chart"), hint, note)
+    return section("curves", report.form.curves, f'<div class="controls">{controls}</div>', chart("curve-chart"), hint, note)
 
 
 def sweep_view(rows: Sequence[Learner]) -> dict[str, Any] | None:

@@ -146,6 +146,9 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         form = percent if shares else even(map(value(name), learners))
         return Column(name, f"{head} {'%' if shares else 'loss'}", value(name), lambda learner: form(value(name)(learner)), 8)
 
+    def differs(name: str, unless: str) -> bool:
+        return not unless or any(value(name)(row) != value(unless)(row) for row in learners)
+
     def plain(name: str, head: str, weight: int, form: Form | None = None) -> Column:
         form = form or even(map(value(name), learners))
         return Column(name, head, value(name), lambda learner: form(value(name)(learner)), weight)
@@ -158,7 +161,7 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         *(rest(name, head) for name, head in REST.items()),
         Column("loss", f"{loss} loss", value("loss"), lambda learner: with_spread(learner, "loss", losses, value("loss")), 7),
         Column("p_value", "p", p_value, lambda learner: amount(p_value(learner), 2), 8),
-        *(plain(*shown) for shown in all_columns()),
+        *(plain(*shown[:4]) for shown in all_columns() if differs(shown.name, shown.unless)),
         plain("queries", "labels asked", 8),
         plain("updates", "updates", 2),
         plain("nonzeros", "nonzeros", 8 if frontier(learners) else 1),
@@ -367,6 +370,12 @@ def headline(report: Report, chosen: Learner) -> str:
             found.append(f"{percent(value)} % in {head}" if shares else f"loss {amount(value)} in {head}")
     found += [f"regret {amount(chosen['regret']['average'], 2)} an example"] if chosen["regret"] else []
     return ", ".join(found)
+
+
+def each(report: Report) -> str:
+    """Return "an example", or what is counted instead."""
+    unit = report.data.get("unit", "example")
+    return f"{'an' if unit[0] in 'aeiou' else 'a'} {unit}"
 
 
 def best_words(regret: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@
   function short(v) {
     if (v == null) return "-";
     const a = Math.abs(v);
-    if (a !== 0 && (a < 1e-3 || a >= 1e15)) return v.toExponential(1).replace(".0e", "e");
+    if (a !== 0 && (a < 1e-3 || a >= 1e15)) return v.toExponential(1).replace(/\.?0?e\+?/, "e");
     for (const [unit, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
       if (a >= unit) return String(+(v / unit).toPrecision(3)) + letter;
     return String(+v.toPrecision(3));
