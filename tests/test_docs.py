@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret import families, vocabulary
+from noregret import families, portfolio, vocabulary
+from noregret.allocations.allocator import Allocator
 from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
 from noregret.evaluation.measures.drift import DETECTORS
@@ -43,8 +44,11 @@ MODULES = [
     "noregret.transforms.table",
     "noregret.vocabulary",
     *(f"noregret.families.{m.name}" for m in pkgutil.iter_modules(families.__path__)),
+    "noregret.portfolio",
+    *(f"noregret.portfolio.{m.name}" for m in pkgutil.iter_modules(portfolio.__path__)),
 ]
 LEARNERS = sorted(name for name, cls in by_name().items() if cls.__module__.startswith("noregret."))
+OF_ROWS = [name for name in LEARNERS if not issubclass(by_name()[name], Allocator)]
 
 
 def read(name):
@@ -177,19 +181,20 @@ def test_learner_is_documented(name):
     assert ">>>" in doc, "an example"
     assert cls.cite in references()
     assert re.search(r"\b(19|20)\d\d\b", references()[cls.cite])
-    assert cls.__name__ in nr.__all__
-    assert getattr(nr, cls.__name__) is cls
+    room = nr.portfolio if name.startswith("portfolio.") else nr
+    assert cls.__name__ in room.__all__
+    assert getattr(room, cls.__name__) is cls
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_learner_is_in_the_reference(name):
+def test_learner_is_in_the_reference(name, generate):
     cls, page = by_name()[name], read("docs/learners.md")
-    section = page.split(f"\n### {cls.__name__}\n")[1].split("\n### ")[0]
+    section = page.split(f"\n### {generate.public(cls)}\n")[1].split("\n### ")[0]
     assert f"`{name}`" in section
     for parameter in cls.defaults:
         assert f"`{parameter}" in section, parameter
     assert f"`{cls.cite}`" in section
-    assert f"`{cls.__name__}`" in read("README.md")
+    assert f"`{generate.public(cls)}`" in read("README.md")
 
 
 def test_every_family_has_a_heading(generate):
@@ -200,8 +205,8 @@ def test_every_family_has_a_heading(generate):
 
 
 def test_readme_counts_learners():
-    assert f"{len(LEARNERS)} learners" in read("README.md")
-    assert f"{len(LEARNERS)} learners" in read("CHANGELOG.md")
+    assert f"{len(OF_ROWS)} learners" in read("README.md")
+    assert f"{len(OF_ROWS)} learners" in read("CHANGELOG.md")
 
 
 # ---- pages are current -----------------------------------------------------------------------------------------------

@@ -36,8 +36,9 @@ class Allocator(Base):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         for text in TEXTS:
-            if callable(cls.__dict__.get(text)):
-                setattr(cls, text, staticmethod(cls.__dict__[text]))
+            given = cls.__dict__.get(text)
+            if callable(given) and not isinstance(given, staticmethod):
+                setattr(cls, text, staticmethod(given))
         super().__init_subclass__(**kwargs)
 
     @staticmethod

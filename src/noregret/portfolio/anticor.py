@@ -225,7 +225,7 @@ class Anticor(Strategy):
     """
 
     name = "portfolio.anticor"
-    cite = "borodin2004anticor"
+    cite = "borodin2004"
     State = State
     Params = Params
     sizes = sizes

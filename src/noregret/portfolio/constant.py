@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -33,7 +34,7 @@ def given_weights(m: Any) -> Any:
         raise ValueError(f"weights must have a number for each of {m.K} assets, got {found.shape}")
     if not (np.isfinite(found).all() and (found >= 0.0).all() and abs(found.sum() - 1.0) <= 1e-6):
         raise ValueError(f"weights must not be negative, and have the sum 1; got {weights!r}")
-    return found / found.sum()
+    return found / math.fsum(found)
 
 
 class Market(Strategy):
@@ -53,7 +54,7 @@ class Market(Strategy):
     """
 
     name = "portfolio.market"
-    cite = "cover1991universal"
+    cite = "cover1991"
     after = after_market
 
 
@@ -75,7 +76,7 @@ class CRP(Strategy):
     """
 
     name = "portfolio.crp"
-    cite = "cover1991universal"
+    cite = "cover1991"
     options: ClassVar[dict[str, Any]] = {"weights": None, **Strategy.options}
     first = staticmethod(given_weights)
     after = after_crp

@@ -108,7 +108,7 @@ class Blend(Allocation):
 def mean_of_members(m: Blend) -> np.ndarray:
     """Return the mean of the strategies' first weights."""
     b = np.mean([member.weights_ for member in m.members], axis=0)
-    return b / b.sum()
+    return b / math.fsum(b)
 
 
 def copied(member: Strategy) -> Strategy:
@@ -145,8 +145,8 @@ class Mixture(Strategy):
     Pitfalls: by that bound it follows the strategy that was best so far, and back-tests choose the boldest. Strategies that are
     nearly alike get their shares twice.
 
-    Reference: Cesa-Bianchi, Lugosi (2006), *Prediction, learning, and games*, sections 9.2 and 10.2; Borodin, El-Yaniv, Gogan
-    (2004), *Can we learn to beat the best stock*.
+    Reference: Blum, Kalai (1999), *Universal portfolios with and without transaction costs*; Cesa-Bianchi, Lugosi (2006),
+    *Prediction, learning, and games*, chapters 9 and 10.
 
     >>> import noregret as nr
     >>> m = nr.portfolio.Mixture(strategies=["eg", "pamr"]).fit([[1.1, 0.9], [0.9, 1.1], [1.05, 1.0]])
@@ -155,14 +155,14 @@ class Mixture(Strategy):
     """
 
     name = "portfolio.mixture"
-    cite = "cesabianchi2006prediction"
+    cite = "blum1999"
     model_class: ClassVar[Any] = Blend
     options: ClassVar[dict[str, Any]] = {"strategies": None, **Strategy.options}
     State = State
     start = start
     first = staticmethod(mean_of_members)
     after = after_mixture
-    theorem = "ln K against the best of K strategies, Cesa-Bianchi and Lugosi 2006, section 9.2"
+    theorem = "ln K against the best of K strategies: the Bayes mixture under the log loss"
 
     @property
     def shares_(self) -> np.ndarray:

@@ -59,7 +59,7 @@ class EG(Strategy):
     """
 
     name = "portfolio.eg"
-    cite = "helmbold1998online"
+    cite = "helmbold1998"
     State = State
     Params = Params
     after = after_eg

@@ -253,7 +253,7 @@ class ONS(Strategy):
     """
 
     name = "portfolio.ons"
-    cite = "agarwal2006newton"
+    cite = "agarwal2006"
     State = State
     Params = Params
     start = start

@@ -258,7 +258,7 @@ class CWMR(Strategy):
     """
 
     name = "portfolio.cwmr"
-    cite = "li2013cwmr"
+    cite = "li2013"
     State = CwmrState
     Params = CwmrParams
     start = start_cwmr

@@ -138,7 +138,7 @@ class Strategy(Allocator):
     Book: ClassVar[Any] = Book
     Params: ClassVar[Any] = Plain
     settle = settle
-    open_book = open_book
+    open_book = staticmethod(open_book)
     first: ClassVar[Any] = staticmethod(equal)  # the weights of the first day, of a new model
     theorem: ClassVar[str] = ""  # what `bound_` is, where there is one
 

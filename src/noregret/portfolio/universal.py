@@ -107,8 +107,9 @@ def derive(s, p):
 def mean_of_all(m):
     """Return the mean of the portfolios: then their wealths have the mean that the whole has, to the end."""
     derive(m.state.own, m.params)
-    b = m.state.own.C.mean(1)
-    return b / b.sum()
+    b = np.empty(m.K)
+    compiled(weighted)(m.state.own.C, m.state.own.q, 1.0, b)
+    return b
 
 
 # ---- a day -------------------------------------------------------------------------------------------------------------
@@ -136,6 +137,7 @@ def weighted(C, q, total, b):
         q[i] /= total
     for k in range(b.shape[0]):
         b[k] = shared(C[k], q)
+    normalised(b)
 
 
 def shared(c, q):
@@ -150,7 +152,6 @@ def after_universal(s, x, b, p):
     """Let every portfolio grow, and hold their mean by wealth."""
     growths(s.C, x, s.f)
     weighted(s.C, s.q, multiplied(s.q, s.f, held(b, x)), b)
-    normalised(b)
 
 
 class UniversalPortfolio(Strategy):
@@ -177,7 +178,7 @@ class UniversalPortfolio(Strategy):
     """
 
     name = "portfolio.universal"
-    cite = "cover1991universal"
+    cite = "cover1991"
     State = State
     Params = Params
     sizes = sizes
