@@ -14,10 +14,10 @@ from typing import Any
 import click
 
 from ..text import amount, percent, plural, printable, shortened, size, table
+from .allotments import divides, inspected, inspected_lines, told
 from .cite import references
 from .options import Command, Option
 from .plugins import plugin_option
-from .weights import divides, inspected, inspected_lines, told
 
 
 @click.command("inspect", cls=Command, short_help="Show a model file in words.")

@@ -11,11 +11,11 @@ import click
 
 from ..files.drafts import check_apart, drafted
 from ..text import amount, plural
+from .allotments import divides, needs_source, predicted
 from .answers import FORMS, Beside, ByClass, LabelSet
 from .options import Command, Option, as_usage, read_files, reading, source_of, source_options
 from .plugins import plugin_option
 from .progress import watching
-from .weights import divides, needs_source, predicted
 
 
 @click.command("predict", cls=Command, short_help="Answer the rows of a source with a saved model.")

@@ -17,10 +17,10 @@ import click
 
 from ..text import plural, printable, size
 from . import learners
+from .allotments import divides, standing, told
 from .options import ARGS, Option, ParamType, as_usage, reading, source_argument, source_of, source_options
 from .plugins import plugin_option
 from .progress import in_main_thread, watching
-from .weights import divides, standing, told
 
 HANGUP = getattr(signal, "SIGHUP", None)  # the terminal is gone; not every system has it
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
