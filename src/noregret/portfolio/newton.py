@@ -177,7 +177,7 @@ def wanted(s, slope, level):
     for a in range(n):
         s.u[s.order[a] - 1] = 1.0
     for k in range(s.q.shape[0]):
-        if s.u[k] == 0.0:
+        if s.u[k] == 0.0 and n < s.q.shape[0]:
             m = held(s.A[k], s.q) - slope * s.total[k] - level
             if m < least and m < -ROUNDING * largest:
                 found, least = k, m
