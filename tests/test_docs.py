@@ -45,7 +45,7 @@ MODULES = [
     "noregret.vocabulary",
     *(f"noregret.families.{m.name}" for m in pkgutil.iter_modules(families.__path__)),
     "noregret.portfolio",
-    *(f"noregret.portfolio.{m.name}" for m in pkgutil.iter_modules(portfolio.__path__)),
+    *(f"noregret.portfolio.{name}" for name in portfolio.NAMES),
 ]
 LEARNERS = sorted(name for name, cls in by_name().items() if cls.__module__.startswith("noregret."))
 OF_ROWS = [name for name in LEARNERS if not issubclass(by_name()[name], Allocator)]
@@ -239,9 +239,8 @@ def test_commands_and_options_are_documented():
 
 def test_options_verbs_and_attributes_are_documented():
     page = read("docs/api.md")
-    options = {k for cls in by_name().values() for k in cls.defaults} - {
-        f for cls in by_name().values() for f in cls.Params._fields
-    }
+    of_rows = [by_name()[name] for name in OF_ROWS]
+    options = {k for cls in of_rows for k in cls.defaults} - {f for cls in of_rows for f in cls.Params._fields}
     public = {
         k for cls in (nr.Classifier, nr.Regressor, nr.OneClass) for k in dir(cls) if k.endswith("_") and not k.startswith("_")
     }
@@ -263,6 +262,15 @@ def test_options_verbs_and_attributes_are_documented():
     }
     for word in options | (public - {"offset_"}) | verbs:
         assert f"`{word}" in page, word
+
+
+def test_parameters_of_portfolios_are_documented():
+    page = read("docs/portfolios.md")
+    for name in nr.algorithms("portfolio"):
+        for parameter in by_name()[name].defaults:
+            assert re.search(rf"[`( ]{parameter}=", page), (name, parameter)
+    for name in nr.portfolio.__all__:
+        assert re.search(rf"\b{name}\(|`{name}`", page), name
 
 
 def test_sources_are_documented():
@@ -353,7 +361,7 @@ def test_links(path):
         assert found.exists(), target
         if anchor:
             headings = re.findall(r"^#+ (.*)$", found.read_text("utf-8"), re.M)
-            assert anchor in {h.lower().replace(" ", "-") for h in headings}, target
+            assert anchor in {h.lower().replace(" ", "-").replace(".", "") for h in headings}, target
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)

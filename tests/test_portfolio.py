@@ -15,6 +15,7 @@ from traces_portfolio import THREE, TRACES
 
 import noregret as nr
 from noregret.engine.compiling import interpreted
+from noregret.owners import owner
 from noregret.portfolio.reversion import Deviation, Variance, multiplier
 from noregret.portfolio.strategy import Strategy
 
@@ -77,6 +78,25 @@ def test_transcriptions(name, given):
     B = getattr(reference, name)(MARKET, **given)
     found = every_weight(nr.learner(f"portfolio.{name}", **given), MARKET)
     np.testing.assert_allclose(found, B, atol=1e-8)
+
+
+def test_projections_of_ons_are_optimal():
+    """Slopes are equal among the assets held, and not less elsewhere; the factor is that of the assets held."""
+    X = np.exp(0.03 * np.random.default_rng(5).standard_normal((200, 20)))
+    m, sizes = P.ONS(), set()
+    for x in X:
+        m.learn_one(x)
+        s = m.state.own
+        held, n = s.order[: s.size[0]] - 1, int(s.size[0])
+        slopes = s.A @ s.q - 0.25 * s.total
+        level = slopes[held].mean()
+        np.testing.assert_allclose(slopes[held], level, atol=1e-9)
+        assert (slopes >= level - 1e-8).all()
+        assert not np.delete(s.q, held).any()
+        R = np.triu(s.R[:n, :n])
+        np.testing.assert_allclose(R.T @ R, s.A[np.ix_(held, held)], rtol=1e-10)
+        sizes.add(n)
+    assert len(sizes) > 4  # assets came and went
 
 
 def test_running_sums_of_anticor_are_computed_anew():
@@ -355,6 +375,20 @@ def test_new_parameters_and_merging():
         assert learner.digest() == before
     with pytest.raises(TypeError, match="has no merge"):
         P.EG().fit(MARKET).merge(P.EG().fit(MARKET))
+
+
+def test_files_that_do_not_fit_are_refused():
+    for name, change in (
+        ("eg", lambda model: model.update(names=["a", "b"])),
+        ("anticor", lambda model: model["dims"].update(window=99)),
+        ("mixture", lambda model: model["members"].pop()),
+        ("mixture", lambda model: model["members"].reverse()),
+    ):
+        meta, tensors = strategy(name).fit(MARKET).pack()
+        assert owner("learner")(copy.deepcopy(meta), dict(tensors)).weights_ is not None
+        change(meta["model"])
+        with pytest.raises(nr.ModelFileError):
+            owner("learner")(meta, dict(tensors))
 
 
 # ---- input -----------------------------------------------------------------------------------------------------------

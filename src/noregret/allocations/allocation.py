@@ -46,12 +46,11 @@ class Empty(NamedTuple):
 class Allocation(Held):
     """What an allocator holds once it has learned. Its axis of columns has the name that the learner says."""
 
-    fixed = ("dtype", "entry", "grid", "prior", "seed", "strategies", "weights")
     derived = ("run",)
     run: Callable[..., None]
 
     def __init__(self, learner: Any, K: int, names: list[str] | None = None) -> None:
-        self.K, self.names = K, names
+        self.K, self.names, self.fixed = K, names, learner.settled
         super().__init__(learner)
 
     def described(self, given: dict[str, Any], params: Any) -> Any:

@@ -28,6 +28,7 @@ class Allocator(Base):
     axis: ClassVar[str] = "column"  # what the columns are: "asset", "expert"
     unit: ClassVar[str] = "round"  # what a row is: "day"
     options: ClassVar[dict[str, Any]] = {}
+    settled: ClassVar[tuple[str, ...]] = ()  # parameters that are for good, once something is learned
     merges = "none"
     Book: ClassVar[Any]  # a NamedTuple of Slots, whose field b is the weights for the next round
     after: ClassVar[Callable[..., None]]

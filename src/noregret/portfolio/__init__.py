@@ -17,7 +17,7 @@ NAMES = {
     "anticor": "Anticor",
     "constant": "CRP Market",
     "hindsight": "BCRP BestStock",
-    "mixture": "Mixture",
+    "many_strategies": "Mixture",
     "multiplicative_weights": "EG",
     "newton": "ONS",
     "prices": "relatives",

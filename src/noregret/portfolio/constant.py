@@ -78,5 +78,6 @@ class CRP(Strategy):
     name = "portfolio.crp"
     cite = "cover1991"
     options: ClassVar[dict[str, Any]] = {"weights": None, **Strategy.options}
+    settled = (*Strategy.settled, "weights")
     first = staticmethod(given_weights)
     after = after_crp

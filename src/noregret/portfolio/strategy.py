@@ -134,6 +134,7 @@ class Strategy(Allocator):
     axis = "asset"
     unit = "day"
     options: ClassVar[dict[str, Any]] = {"missing": None}
+    settled: ClassVar[tuple[str, ...]] = ("entry",)
     no_merge = "the days of two portfolios are not one history"
     Book: ClassVar[Any] = Book
     Params: ClassVar[Any] = Plain

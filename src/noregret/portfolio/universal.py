@@ -181,6 +181,7 @@ class UniversalPortfolio(Strategy):
     cite = "cover1991"
     State = State
     Params = Params
+    settled = (*Strategy.settled, "grid", "prior", "seed")
     sizes = sizes
     start = start
     derive = derive

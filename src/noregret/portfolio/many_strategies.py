@@ -158,6 +158,7 @@ class Mixture(Strategy):
     cite = "blum1999"
     model_class: ClassVar[Any] = Blend
     options: ClassVar[dict[str, Any]] = {"strategies": None, **Strategy.options}
+    settled = (*Strategy.settled, "strategies")
     State = State
     start = start
     first = staticmethod(mean_of_members)
