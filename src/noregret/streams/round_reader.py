@@ -146,7 +146,7 @@ class RoundReader(Reader):
         if wrong.any():
             i, k = (int(v) for v in np.argwhere(wrong)[0])
             empty = np.isnan(X[i, k])
-            hint = ". Give missing='hold' (--missing hold) if it did not change that day" if empty and not holds else ""
+            hint = ". Give missing='hold' if it did not change that day" if empty and not holds else ""
             hint = (
                 ". Leave the column out (ignore, --ignore), or begin with a row in which all have prices"
                 if empty and holds

@@ -6,6 +6,8 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..inputs.batch import Batch
 from ..streams.round_reader import LAST, Manner, RoundReader, rounds
 from ..streams.stream import Stream
@@ -13,6 +15,8 @@ from ..text import meant
 from .opening import OtherOptions, unset
 
 READ = ("format", "on_bad", "threads", "header", "delimiter", "decimal")  # options of any source of text
+FAR = 3.0  # a relative of most days lies between 1/3 and 3
+NEAR = 0.01  # and those in the middle as near to 1
 NOTED = "rounds"  # in the extras of a model: how its rows were read
 
 
@@ -35,7 +39,7 @@ def opened_rounds(source: Any, y: Any, options: Mapping[str, Any], learner: Any,
     asked: dict[str, Any] = {k: tuple(v) if k == "ignore" else v for k, v in own.items()}
     manner = Manner(unit=learner.unit, column=learner.axis, **asked)
     found = rounds(source, y, manner=manner, **{k: v for k, v in given.items() if k in READ})
-    notes = scouted(found)
+    notes = scouted(found, "prices" in takes)
     if (manner.target is not None or y is not None) and "loss" in learner.defaults and learner.loss is None:
         learner.set_params(loss="square")
         notes.append("The columns are advice: their loss is the square loss (loss, --loss).")
@@ -50,17 +54,28 @@ def plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def scouted(opened: Stream) -> list[str]:
-    """Look at the first rows of a source that can be read again; return a note where its column of dates was found out."""
+def scouted(opened: Stream, priced: bool) -> list[str]:
+    """Look at the first rows of a source that can be read again; return what was found out: its column of dates, likely mistakes.
+
+    With `priced`, rows are relatives or prices, and prices that would be taken for relatives are refused.
+    """
     reader = opened.reader
-    if not isinstance(reader, RoundReader) or not reader.replayable or reader.time is not None:
+    if not isinstance(reader, RoundReader) or not reader.replayable:
         return []
-    scout = RoundReader(copy.copy(reader.inner), reader.manner)
-    next(iter(scout.batches()), None)
-    if scout.time is None:
-        return []
+    scout = RoundReader(copy.copy(reader.inner), reader.manner._replace(prices=False, missing="hold"))
+    first = next(iter(scout.batches()), None)
+    notes = []
+    if scout.time is not None and reader.time is None:
+        notes.append(f"Column {scout.time!r} holds dates, and was taken to name the {reader.manner.unit}s (time, --time).")
     reader.time = scout.time
-    return [f"Column {scout.time!r} holds dates, and was taken to name the {reader.manner.unit}s (time, --time)."]
+    X = np.empty((0, 1)) if first is None else first.data.arrays[0]
+    middle = float(np.median(X)) if priced and len(X) else 1.0
+    if not reader.manner.prices and not 1.0 / FAR < middle < FAR:
+        hint = "these look like prices. Give prices=True"
+        raise ValueError(f"{reader.title}: half of the numbers are above {middle:g}, and relatives are near 1: {hint}")
+    if reader.manner.prices and len(X) > 2 and abs(middle - 1.0) < NEAR:
+        notes.append(f"Half of the prices are above {middle:g}: if they are relatives already, leave out prices (--prices).")
+    return notes
 
 
 def last_prices(found: Mapping[str, Any] | None) -> Any:

@@ -92,7 +92,7 @@ def wealth_text(v: float | None) -> str:
     """Return a wealth as tables of portfolios do: 27.09, 7.76e7."""
     if v is None or not math.isfinite(v):
         return "-"
-    if 0.01 <= v < 1e5:
-        return f"{v:,.2f}"
+    if 0.001 <= v < 1e5:
+        return f"{v:,.2f}" if v >= 0.1 else f"{v:.2g}"
     head, _, e = f"{v:.2e}".partition("e")
     return f"{head}e{int(e)}"

@@ -16,7 +16,7 @@ from ...learners.base import Base
 from ...spelling import distinct, titled
 from ...streams.stream import Stream
 from ...text import meant, plural
-from ...training.allocating import learn_rounds, opened_rounds
+from ...training.allocating import READ, learn_rounds, opened_rounds
 from ...training.by_task import BY_TASK, by_task, made_for
 from ...transforms.pipeline import Pipeline
 from ...version import __version__
@@ -97,9 +97,7 @@ def study(kind: str, task: str, source: Any, models: Any, y: Any, options: Mappi
     shared = {k: given.pop(k) for k in BY_TASK[task].shared if k in given and kind != "sweep"}
     learners, titles, notes, grid = chosen(kind, task, models, given)
     for name in given:
-        if name not in (known := [*(BY_TASK[task].rounds or ()), *BY_TASK[task].shared, *OWN, "format", "header", "delimiter"]):
-            if name in ("on_bad", "threads", "decimal"):
-                continue
+        if name not in (known := [*(BY_TASK[task].rounds or ()), *BY_TASK[task].shared, "limit", "sort", "regret", "days", *READ]):
             raise TypeError(f"there is no option {name!r} for the task {task}. {meant(name, known)}There are {', '.join(known)}")
     if own.get("sort") is not None:
         known_figure(own["sort"])
