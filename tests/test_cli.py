@@ -120,8 +120,9 @@ def test_algorithms_of_a_task():
 
 def test_algorithms_as_json():
     found = json.loads(run("algorithms", "--json").output)
-    assert sorted(a["name"] for a in found) == sorted([*nr.algorithms(), "multitask", "multitask_regressor"])
-    assert {a["task"] for a in found} == {"classification", "regression", "one_class"}
+    apart = ["multitask", "multitask_regressor", *nr.algorithms("portfolio"), *nr.algorithms("experts")]
+    assert sorted(a["name"] for a in found) == sorted([*nr.algorithms(), *apart])
+    assert {a["task"] for a in found} == {"classification", "regression", "one_class", "portfolio", "experts"}
     one = next(a for a in found if a["name"] == "pa1")
     assert one == {
         "name": "pa1",
@@ -163,7 +164,8 @@ def test_cite_unknown():
 def test_every_reference_is_used():
     more = {"cesabianchi2006", "crammer2009multi", "yang2013"}  # selective sampling; second order with many classes; many tasks
     more |= {nr.RandomFourier.cite, nr.RandomBinning.cite, nr.Nystroem.cite, "lu2016", "salmon2011", "yu2016"}
-    assert set(references()) == {type(nr.learner(name)).cite for name in nr.algorithms()} | more
+    names = [*nr.algorithms(), *nr.algorithms("portfolio"), *nr.algorithms("experts")]
+    assert set(references()) == {type(nr.learner(name)).cite for name in names} | more
 
 
 # ---- warm ------------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ _NAMES = {
     "training.job": "train",
     "forests.mondrian": "MondrianForest MondrianForestRegressor",
     "pools.auto": "Auto AutoRegressor",
+    "pools.expert_advice": "Experts",
     "pools.hedge": "Hedge",
     "pools.hedge_regressor": "HedgeRegressor",
     "parts.budgets": "Merge ProjectRemoved Projection RemoveOldest RemoveRandom RemoveRedundant RemoveSmallest Replace "
@@ -56,7 +57,7 @@ _NAMES = {
     "transforms.table": "Table",
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
-_MODULES = ("checks", "parts")
+_MODULES = ("checks", "parts", "portfolio")
 
 __all__ = sorted([*_WHERE, *_MODULES])
 

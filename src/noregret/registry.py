@@ -7,7 +7,7 @@ import pkgutil
 import re
 from typing import Any
 
-from . import families, forests, pools
+from . import families, forests, pools, portfolio
 from .algorithm.algorithm import Algorithm
 from .files.json_values import ModelFileError
 from .learners.base import APART, REGISTRY, Base
@@ -16,8 +16,8 @@ from .text import meant
 
 
 def load_all() -> dict[str, type[Base]]:
-    """Import every family, forest and pool; return the learners by registry name."""
-    for room in (families, forests, pools):
+    """Import every family, forest, pool and strategy; return the learners of rows by registry name."""
+    for room in (families, forests, pools, portfolio):
         for module in pkgutil.iter_modules(room.__path__):
             importlib.import_module(f"{room.__name__}.{module.name}")
     return REGISTRY
@@ -44,13 +44,17 @@ def class_of(name: str) -> type[Base]:
 
 
 def algorithms(task: str | None = None) -> list[str]:
-    """Return the registry names, of one task ("classification", "regression", "one_class") or of all.
+    """Return the registry names, of one task ("classification", "regression", "one_class") or of all of these.
 
-    Excludes "multitask" and "multitask_regressor", which learn several tasks at once and also need the task of each row.
+    Excludes "multitask" and "multitask_regressor", which learn several tasks at once and also need the task of each row. Learners
+    that do not learn rows with targets are named by their task alone: "portfolio".
     """
     found = load_all()
+    apart = {str(cls.task) for cls in APART.values()} - {*TASKS, ""}
+    if task in apart:
+        return sorted(name for name, cls in APART.items() if cls.task == task)
     if task is not None and task not in TASKS:
-        raise ValueError(f"task must be one of {sorted(TASKS)}, got {task!r}")
+        raise ValueError(f"task must be one of {sorted({*TASKS, *apart})}, got {task!r}")
     return sorted(name for name, cls in found.items() if task in (None, cls.task))
 
 

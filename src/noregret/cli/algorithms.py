@@ -10,11 +10,10 @@ from typing import Any
 
 import click
 
-from ..text import summary, table
-from .options import Command, Option
+from ..text import plural, summary, table
+from .options import TASKS, Command, Option
 from .plugins import plugin_option
 
-TASKS = ("classification", "regression", "one_class")
 WHERE_TO_START = (
     "Start with auto for labels or auto_regressor for numbers, which weigh several learners and have nothing to set; with nag, "
     "a single classifier without settings, at a small part of the cost; with arow on text; or with rls on up to a few hundred "
@@ -37,7 +36,7 @@ def command(task: str | None, as_json: bool) -> None:
     click.echo(in_paragraphs(found, shutil.get_terminal_size().columns) if sys.stdout.isatty() else text)
     start = "" if task else WHERE_TO_START
     more = "noregret evaluate --model NAME --help shows the options of one, noregret cite NAME its paper."
-    told = f"{len(rows)} learners. {start}{more}"
+    told = f"{plural(len(rows), 'learner')}. {start}{more}"
     click.echo("\n" + (textwrap.fill(told, shutil.get_terminal_size().columns) if sys.stdout.isatty() else told))
 
 
