@@ -32,6 +32,7 @@ NAMES = (
     "kernels",
     "forests",
     "novelty",
+    "portfolios",
     "components",
 )
 RESULTS = Path(__file__).parent / "results"

@@ -1,6 +1,7 @@
 """Components beside scikit-learn's: rows a second on images, and what is left of the rows in the end.
 
-MNIST, 4,000 rows of 784 pixels from 0 to 1, one thread. PCA: k = 20; the figure in the note is the mean squared residual of all rows.
+MNIST, 4,000 rows of 784 pixels from 0 to 1, one thread. PCA: k = 20; the figure in the note is the mean squared residual of all
+rows.
 Dictionaries: k = 100, lambda = 1, batches of 256; the figure is the mean of |x - D'a|^2/2 + lambda |a|_1 with the last dictionary.
 """
 
@@ -57,7 +58,9 @@ def in_batches(X: np.ndarray) -> Row:
     best = interleave({name: learning(make, X, BATCH, kept, name) for name, make in makers.items()}, rounds=3)
     mine, peer = (len(X) / best[name].seconds for name in makers)
     apart = np.abs(np.abs((kept["ours"].components_ * kept["theirs"].components_).sum(1)) - 1.0).max()
-    note = f"residual {residual(kept['ours'], X):.4g} | {residual(kept['theirs'], X):.4g}, batch PCA {residual(PCA(K).fit(X), X):.4g}"
+    note = (
+        f"residual {residual(kept['ours'], X):.4g} | {residual(kept['theirs'], X):.4g}, batch PCA {residual(PCA(K).fit(X), X):.4g}"
+    )
     work = f"PCA, batches of {BATCH}"
     return Row(work, mine, "ex/s", "IncrementalPCA", peer, at_least=FASTER, note=note, valid=bool(apart < 1e-8))
 
@@ -69,7 +72,9 @@ def one_by_one(X: np.ndarray, method: str) -> Row:
     work = learning(lambda: nr.OnlinePCA(k=K, method=method, **given), X, len(X), kept, "ours")
     rate = len(X) / interleave({"ours": work}, rounds=3)["ours"].seconds
     target = f", to reach {ALONE[method]:,.0f}" if ALONE[method] else ""
-    return Row(f"PCA row by row, {method}", rate, note=f"residual {residual(kept['ours'], X):.4g}{target}", valid=rate >= ALONE[method])
+    return Row(
+        f"PCA row by row, {method}", rate, note=f"residual {residual(kept['ours'], X):.4g}{target}", valid=rate >= ALONE[method]
+    )
 
 
 def dictionaries(X: np.ndarray, coding: str) -> Row:

@@ -8,6 +8,7 @@ from math import isfinite
 
 from .timing import Timed
 
+RATES = ("ex/s", "days/s")  # units of which more is better
 HEAD = ("work", "ours", "peer", "ratio", "target", "ok", "note")
 
 
@@ -30,7 +31,7 @@ class Row:
         """How many times better than the peer."""
         if self.theirs is None:
             return None
-        return self.ours / self.theirs if self.unit == "ex/s" else self.theirs / self.ours
+        return self.ours / self.theirs if self.unit in RATES else self.theirs / self.ours
 
     @property
     def ok(self) -> bool | None:

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from noregret.algorithm.params import Choice, Range
+from noregret.allocations.allocator import Allocator
 from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
 from noregret.learners.base import Base
@@ -42,6 +43,10 @@ FAMILIES = {  # headings in the order of the page; others come last, with what t
     "multiplicative": "Multiplicative",
     "uniclass": "One class",
     "mondrian": "Forests",
+    "constant": "Portfolios that do not learn",
+    "multiplicative_weights": "Portfolios by multiplicative weights",
+    "newton": "Portfolios by Newton steps",
+    "reversion": "Portfolios that expect reversal",
     "budgeted": "Kernels on a budget",
     "duol": "Double updating",
     "kernel_rls": "Kernel least squares",
@@ -69,7 +74,7 @@ def learners() -> str:
         "Notation: w weights, x the row, y the label (-1 or +1) or target, f the score, l the loss, g its slope, d the number of "
         "features, T of rows, K of classes, R the longest row, u any fixed comparator, |.| the Euclidean length.",
         "| name | class | task | merge |\n|---|---|---|---|\n"
-        + "\n".join(f"| `{c.name}` | [`{c.__name__}`](#{c.__name__.lower()}) | {c.task} | {c.merges} |" for c in found),
+        + "\n".join(f"| `{c.name}` | [`{public(c)}`](#{anchor(c)}) | {c.task} | {c.merges} |" for c in found),
     ]
     for family in homes:
         parts.append(f"## {heading(family)}")
@@ -79,8 +84,18 @@ def learners() -> str:
 
 def own() -> list[Any]:
     """Return the learners of the library."""
-    found = sorted(by_name().values(), key=lambda cls: cls.__name__.lower())
+    found = sorted(by_name().values(), key=lambda cls: public(cls).lower())
     return [cls for cls in found if cls.__module__.startswith("noregret.")]
+
+
+def public(cls: Any) -> str:
+    """Return the name of a class in `nr`."""
+    return f"{'portfolio.' if cls.__module__.startswith('noregret.portfolio.') else ''}{cls.__name__}"
+
+
+def anchor(cls: Any) -> str:
+    """Return where the section of a class is on the page."""
+    return public(cls).replace(".", "").lower()
 
 
 def heading(family: str) -> str:
@@ -99,7 +114,7 @@ def entry(cls: Any) -> str:
     text, example = split(inspect.getdoc(cls) or "")
     own = cls.parameters.defaults
     options = ", ".join(f"`{k}={v!r}`" for k, v in cls.defaults.items() if k not in own)
-    lines = [f"### {cls.__name__}", f"`{cls.name}`, {cls.task}", f"```text\n{text}\n```"]
+    lines = [f"### {public(cls)}", f"`{cls.name}`, {cls.task}", f"```text\n{text}\n```"]
     if own:
         lines.append("| parameter | default | range |\n|---|---|---|\n" + "\n".join(rows(cls)))
     else:
@@ -195,7 +210,7 @@ def readme() -> str:
     """Return README.md with the number of learners, and a last row for those that its table does not name."""
     text = counted((ROOT / "README.md").read_text("utf-8"))
     text = re.sub(r"^\| also \|.*\n", "", text, flags=re.M)
-    missing = [cls.__name__ for cls in own() if f"`{cls.__name__}`" not in text]
+    missing = [public(cls) for cls in own() if f"`{public(cls)}`" not in text]
     row = f"| also | {', '.join(f'`{name}`' for name in missing)} |\n" if missing else ""
     return re.sub(r"(\| family \| learners \|\n(?:\|.*\n)*)", rf"\g<1>{row}", text)
 
@@ -207,7 +222,8 @@ def changes() -> str:
 
 def counted(text: str) -> str:
     """Return a text with the number of learners where it tells one."""
-    return re.sub(r"^(- )?\d+ learners\b", rf"\g<1>{len(own())} learners", text, count=1, flags=re.M)
+    of_rows = [cls for cls in own() if not issubclass(cls, Allocator)]
+    return re.sub(r"^(- )?\d+ learners\b", rf"\g<1>{len(of_rows)} learners", text, count=1, flags=re.M)
 
 
 PAGES = {

@@ -163,6 +163,22 @@ def of_probabilities():
     return {**out, "intervals": digest({**m.model.calibration.arrays(), "bounds": m.predict_interval(X)})}
 
 
+def of_portfolios():
+    """Digests of what strategies keep, and of the weights of every day."""
+    X = 1.0 + 0.05 * numbers(150 * 4, 61).reshape(150, 4)
+    X[40:46, 2] = 1.0
+    given = {"universal": {"samples": 100}, "anticor": {"W": 8}, "mixture": {"strategies": ["eg", "pamr", "market"]}}
+    cases = [(name.partition(".")[2], {}) for name in nr.algorithms("portfolio")]
+    cases += [("olmar", {"alpha": 0.5}), ("cwmr", {"variant": "var"}), ("pamr", {"variant": "pamr2"}), ("anticor", {"w": 3})]
+    cases += [("universal", {"prior": "dirichlet"}), ("ons", {"eta": 0.1, "delta": 2.0})]
+    out = {}
+    for name, more in cases:
+        m = nr.learner(f"portfolio.{name}", cost=0.001, **{**given.get(name, {}), **more})
+        W = m.learn_many(X)
+        out[f"{name} {more}" if more else name] = digest({**m.model.arrays(), "W": W})
+    return out
+
+
 def of_readers():
     """Digests of the rows that readers make of text."""
     values = [repr(v) for v in np.concatenate([numbers(200, 41), 1e12 * numbers(100, 42), 1e-9 * numbers(100, 43)]).tolist()]
@@ -205,7 +221,14 @@ def of_components():
     return {name: digest(m.partial_fit(rows(90, 13, 7)).model.arrays()) for name, m in learners.items()}
 
 
-WHOLE = {"components": of_components, "probabilities": of_probabilities, "transforms": of_transforms, "functions": of_functions, "readers": of_readers}
+WHOLE = {
+    "components": of_components,
+    "probabilities": of_probabilities,
+    "portfolios": of_portfolios,
+    "transforms": of_transforms,
+    "functions": of_functions,
+    "readers": of_readers,
+}
 
 
 def names():

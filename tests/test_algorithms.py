@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import reference
 import reference_adaptive
+import reference_factors
 import reference_kernels
 import reference_second_order
 import reference_sparse
@@ -20,7 +21,7 @@ from scipy.sparse import csr_matrix
 import noregret as nr
 from noregret.tasks.classification import Classifier
 
-REFERENCES = (reference, reference_adaptive, reference_kernels, reference_second_order, reference_sparse)
+REFERENCES = (reference, reference_adaptive, reference_factors, reference_kernels, reference_second_order, reference_sparse)
 ONE_CLASS = ("pa_uniclass", "norma_novelty")
 
 

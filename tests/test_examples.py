@@ -13,6 +13,7 @@ SAYS = {
     "late_classes": "4 classes",
     "novelty": "one by one: [1, -1]",
     "own_algorithm": "said left - it was right",
+    "portfolio": "EG, regret below its bound: True",
     "regression_stream": "intercept: 3.0",
     "regret_study": "below the bound everywhere: True",
     "save_and_resume": "the same weights, bit for bit: True",

@@ -557,7 +557,7 @@ def test_merge_refuses_what_does_not_fit():
 
 # ---- reading back ----------------------------------------------------------------------------------------------------
 OTHERWISE = {"voted_perceptron", "winnow", "balanced_winnow", "nag", "coin", "sop", "narow", "auto", "hedge"}  # vote, clip, scale
-OTHERWISE |= {"mondrian_forest", "scinol"}  # trees; features beyond those seen
+OTHERWISE |= {"fm", "mondrian_forest", "scinol"}  # pairs; trees; features beyond those seen
 OTHERWISE |= {name for name in nr.algorithms() if nr.learner(name).by_kernel}
 
 

@@ -569,7 +569,7 @@ def test_the_first_sentence_has_the_figures_that_decide():
 def test_a_sweep_draws_the_figure_that_decides_first():
     learners = [a_classifier(f"pa1 C={C}", 0.1, C, folds={"mean": C}) for C in (0.1, 0.2)]
     view = page.sweep_view(Report("sweep", DATA, learners).learners)
-    assert view["measures"][0] == {"key": "folds", "title": "error in folds", "percent": True}
+    assert view["measures"][0] == {"key": "folds", "title": "error in folds", "percent": True, "log": False}
     assert view["lines"][0]["folds"] == [0.1, 0.2]
 
 

@@ -30,6 +30,7 @@ _NAMES = {
     "training.job": "train",
     "forests.mondrian": "MondrianForest MondrianForestRegressor",
     "pools.auto": "Auto AutoRegressor",
+    "pools.expert_advice": "Experts",
     "pools.hedge": "Hedge",
     "pools.hedge_regressor": "HedgeRegressor",
     "parts.budgets": "Merge ProjectRemoved Projection RemoveOldest RemoveRandom RemoveRedundant RemoveSmallest Replace "
@@ -37,6 +38,7 @@ _NAMES = {
     "parts.kernels": "Cauchy Laplacian Linear Polynomial RBF Sigmoid",
     "parts.projections": "HalfSpace",
     "parts.structures": "StringSubsequence SubsetTree",
+    "recommender": "Recommender",
     "registry": "algorithms learner",
     "inputs.batch": "BadRow",
     "streams.stream": "Stream stream",
@@ -58,7 +60,7 @@ _NAMES = {
     "unsupervised.svd": "OnlineSVD",
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
-_MODULES = ("checks", "parts")
+_MODULES = ("checks", "parts", "portfolio")
 
 __all__ = sorted([*_WHERE, *_MODULES])
 

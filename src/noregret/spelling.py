@@ -7,7 +7,8 @@ from typing import Any
 
 from .algorithm.kernel_options import kernel_of, snake, written
 from .algorithm.params import check_options, same_value
-from .learners.learner import Learner
+from .learners.base import Base
+from .registry import known
 from .registry import learner as by_name
 from .spaces.support_vectors import value
 from .spec import EXAMPLE, parse_call, parse_spec, parse_value
@@ -21,26 +22,32 @@ LONGEST = 40  # of a value in a title: groups may be thousands of names
 
 
 # ---- reading -----------------------------------------------------------------------------------------------------------
-def made(model: Any, given: Mapping[str, Any] | None = None) -> Learner | Pipeline:
+def made(model: Any, given: Mapping[str, Any] | None = None, room: str = "") -> Any:
     """Return a learner from a name, from "name:C=0.1,average=true", or as it is; a pipeline from "step(...)>name".
 
-    `given` are settings besides those of the text.
+    `given` are settings besides those of the text; with `room`, a name may lack this beginning.
     """
-    if isinstance(model, (Learner, Pipeline)):
-        return model
+    if isinstance(model, (Base, Pipeline)):
+        return answering(model)
     if not isinstance(model, str):
-        hint = f": make one, {model.__name__}()" if isinstance(model, type) and issubclass(model, Learner) else ""
+        hint = f": make one, {model.__name__}()" if isinstance(model, type) and issubclass(model, Base) else ""
         raise TypeError(f"expected a learner or its name, got {model!r}{hint}")
     found = parse_spec(model)
     maps = [map_of(step) for step in found.steps]
     settings = {key: parse_value(said) for key, said in found.settings.items()}
-    learner = by_name(found.name, **settings | dict(given or {}))
-    if isinstance(learner, Components):
-        raise ValueError(f"{found.name} learns components and answers nothing: put it before a learner, as in {found.name}(5)>pa1")
-    return pipeline(*maps, learner) if maps else learner
+    full = f"{room}{found.name}"
+    learner = by_name(full if known(full) is not None else found.name, **settings | dict(given or {}))
+    return pipeline(*maps, learner) if maps else answering(learner)
 
 
-def validated(model: Learner | Pipeline) -> Learner | Pipeline:
+def answering(model: Any) -> Any:
+    """Return the model, if it answers: a learner of components does not, and stands before one that does."""
+    if isinstance(model, Components):
+        raise ValueError(f"{model.name} learns components and answers nothing: put it before a learner, as in {model.name}(5)>pa1")
+    return model
+
+
+def validated(model: Any) -> Any:
     """Return the model; refuse settings that its learner would refuse when it begins to learn."""
     learner = model.learner if isinstance(model, Pipeline) else model
     given = learner.get_params()
@@ -91,7 +98,7 @@ def spelled(part: Any) -> str:
     return snake(type(part).__name__) + (f"({', '.join(shown)})" if shown else "")
 
 
-def titled(model: Learner, maps: Sequence[Map] = ()) -> str:
+def titled(model: Base, maps: Sequence[Map] = ()) -> str:
     """Return a short name that tells this learner from others: its settings that are not defaults, and what comes before it."""
     given = {k: v for k, v in model.get_params().items() if not same_value(v, model.defaults[k])}
     changed = (f"{k}={spelled(v) if isinstance(v, tuple) else shortened(str(v), LONGEST)}" for k, v in given.items())

@@ -31,7 +31,9 @@ class Slot:
     axes: tuple[str, ...] = ("feature", "class")  # () is one cell
     fill: float = 0.0
     dtype: Any = float  # float: the model's own dtype
-    promote: str = "half"  # from one score to a row per class: "half" (w/2, -w/2), "mirror" (w, -w), "copy"; "square" (q/2)
+    promote: str = (
+        "half"  # from one score to a row per class: "half" (w/2, -w/2), "mirror" (w, -w), "copy", "lone" (w, 0); "square" (q/2)
+    )
     merge: str = (
         "move"  # of models that are joined: "move" (see merging.py), "sum" (a true count), "max", "min", "keep" (the first)
     )
@@ -79,7 +81,7 @@ class Slot:
             rows = np.moveaxis(self.view(a, dims), self.axes.index("class"), 0)
             if self.promote == "half":
                 rows[0] *= 0.5
-            rows[1] = rows[0] if self.promote == "copy" else -rows[0]
+            rows[1] = {"copy": rows[0], "lone": self.fill}.get(self.promote, -rows[0])
             if positive == 1:
                 rows[[0, 1]] = rows[[1, 0]]
 

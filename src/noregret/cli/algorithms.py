@@ -10,11 +10,10 @@ from typing import Any
 
 import click
 
-from ..text import summary, table
-from .options import Command, Option
+from ..text import plural, summary, table
+from .options import TASKS, Command, Option
 from .plugins import plugin_option
 
-TASKS = ("classification", "regression", "one_class", "components")
 WHERE_TO_START = (
     "Start with auto for labels or auto_regressor for numbers, which weigh several learners and have nothing to set; with nag, "
     "a single classifier without settings, at a small part of the cost; with arow on text; or with rls on up to a few hundred "
@@ -23,7 +22,7 @@ WHERE_TO_START = (
 
 
 @click.command("algorithms", cls=Command, short_help="List the learners.")
-@click.option("--task", cls=Option, type=click.Choice(TASKS), help="Only the learners of one task.")
+@click.option("--task", cls=Option, type=click.Choice((*TASKS, "components")), help="Only the learners of one task.")
 @plugin_option
 @click.option("--json", "as_json", cls=Option, is_flag=True, help="Print JSON instead of a table.")
 def command(task: str | None, as_json: bool) -> None:
@@ -37,7 +36,7 @@ def command(task: str | None, as_json: bool) -> None:
     click.echo(in_paragraphs(found, shutil.get_terminal_size().columns) if sys.stdout.isatty() else text)
     start = "" if task else WHERE_TO_START
     more = "noregret evaluate --model NAME --help shows the options of one, noregret cite NAME its paper."
-    told = f"{len(rows)} learners. {start}{more}"
+    told = f"{plural(len(rows), 'learner')}. {start}{more}"
     click.echo("\n" + (textwrap.fill(told, shutil.get_terminal_size().columns) if sys.stdout.isatty() else told))
 
 

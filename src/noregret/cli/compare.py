@@ -45,6 +45,14 @@ from .progress import following, watching
     metavar="N",
     help="Take the rows in N random orders: mean and spread.",
 )
+@click.option(
+    "--cost",
+    cls=Option,
+    group="Options",
+    type=click.FloatRange(0, 1, max_open=True),
+    metavar="RATE",
+    help="Of portfolios: proportional costs, for buying and selling together, that all pay.  [default: 0]",
+)
 @click.option("--seed", cls=Option, group="Options", type=click.IntRange(0), metavar="N", help="Seed of the orders.  [default: 0]")
 @source_options
 @watching_options
@@ -59,13 +67,14 @@ def command(source: tuple[str, ...], models: tuple[str, ...], quiet: bool, **opt
     noregret compare mail.svm -m perceptron,pa1:C=0.1 -m ogd --html report.html
     noregret compare mail.svm -m 'pa1,pa1:kernel=rbf(0.1),random_fourier(200,rbf(0.1))>pa1'
     noregret compare mail.svm -m pa1,pa2 --permutations 20
+    noregret compare prices.csv --task portfolio --prices --cost 0.001
     """  # noqa: D301  click reads the mark
     from ..evaluation.runs.study import compare
     from ..spec import parse_list
 
     check_files(options, source)
-    chosen = [learners.from_spec(spec) for spec in parse_list(models)] or None
-    extra = {k: options[k] for k in ("permutations", "seed") if options[k] is not None}
+    chosen = [learners.from_spec(spec, task=options["task"]) for spec in parse_list(models)] or None
+    extra = {k: options[k] for k in ("permutations", "seed", "cost") if options[k] is not None}
     with watching(quiet, f"{len(chosen) if chosen else 'the'} learners") as watch:
         report = compare(source_of(source), chosen, **following(watch), **extra, **watched(options))
     deliver(report, options, watch.stopped)

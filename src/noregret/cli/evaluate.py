@@ -34,7 +34,7 @@ def command(source: tuple[str, ...], model: str | None, quiet: bool, **options: 
     from ..evaluation.runs.study import evaluate
 
     check_files(options, source)
-    chosen = None if model is None else learners.from_spec(model, learners.settings(options))
+    chosen = learners.from_spec(model, learners.settings(options), options["task"])
     with watching(quiet, "a learner" if chosen is None else chosen.name) as watch:
         report = evaluate(source_of(source), chosen, **following(watch), **watched(options))
     deliver(report, options, watch.stopped)

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from ..text import amount, percent, plural, printable, shortened, size, table
+from .allotments import divides, inspected, inspected_lines, told
 from .cite import references
 from .options import Command, Option
 from .plugins import plugin_option
@@ -73,6 +74,8 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     }
     if not learner.started:
         return found
+    if divides(model):
+        return found | inspected(learner, top) | {"told": told(learner)}
     m, classes = learner.model, by_task(learner).classes
     found |= {
         "examples": learner.n_seen_,
@@ -222,6 +225,10 @@ def text(found: dict[str, Any], everything: bool) -> str:
     ]
     if found["examples"] == 0:
         return aligned([*lines, ("learned", "nothing yet")])
+    if "told" in found:
+        more, tables = inspected_lines(found, found["told"])
+        lines += [("memory", size(found["memory"])), *more, ("stream", where(found["stream"]))]
+        return "\n\n".join([aligned(lines), *tables])
     lines += [
         ("memory", size(found["memory"])),
         ("learned", learned(found)),

@@ -15,7 +15,7 @@ from .options import Command, Decorator, Option, ParamType
 from .values import Costs, Grouping, Levels, ListOf, Named, Number, Pairs, Values
 from .wording import PREFIX, spoken
 
-LEFT_OUT = ("epochs", "shuffle", "seed", "hash_bits")  # of `fit`, or of the source
+LEFT_OUT = ("epochs", "shuffle", "seed", "hash_bits", "missing")  # of `fit`, or of the source
 SHARED = {
     "fit_intercept": "A constant feature, learned like any other.",
     "kernel": "Learn in the space of a kernel, such as rbf(0.5) or polynomial(degree=2).",
@@ -60,14 +60,30 @@ def known() -> dict[str, Any]:
     return by_name()
 
 
-def class_of(spec: str) -> Any:
-    """Return the class that a name, with or without settings, stands for."""
+def class_of(spec: str, task: str | None = None) -> Any:
+    """Return the class that a name, with or without settings, stands for; under a task it may be a short one."""
     from ..registry import unknown
 
     found, name = known(), name_in(spec)
-    if name not in found:
+    full = f"{'' if task is None else entry_of(task).room}{name}"
+    if name not in found and full not in found:
         raise click.UsageError(unknown(name))
-    return found[name]
+    return found[full if full in found else name]
+
+
+def entry_of(task: str) -> Any:
+    """Return what depends on a task."""
+    from ..training.by_task import BY_TASK
+
+    if task not in BY_TASK:
+        raise click.UsageError(f"--task must be one of {', '.join(BY_TASK)}, got {task!r}")
+    return BY_TASK[task]
+
+
+def start_of(task: str | None) -> str | None:
+    """Return the learner whose options are there when only a task of rounds is named."""
+    entry = None if task is None else entry_of(task)
+    return None if entry is None or entry.rounds is None else str(entry.start)
 
 
 def name_in(spec: str) -> str:
@@ -88,13 +104,14 @@ class LearnerCommand(Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look for --model first, then parse with the options of that learner."""
-        spec = value_after(args, "--model", "-m")
+        spec, task = value_after(args, "--model", "-m"), value_after(args, "--task")
+        spec = start_of(task) if spec is None else spec
         ctx.meta[EXTRA] = []
         if spec is not None:
             try:
                 plugins.load(values_after(args, "--plugin"))
                 taken = {text for param in self.params for text in (*param.opts, *param.secondary_opts)}
-                ctx.meta[EXTRA] = options_of(class_of(spec), taken, self.lists)
+                ctx.meta[EXTRA] = options_of(class_of(spec, task), taken, self.lists)
             except click.ClickException:
                 if not ctx.resilient_parsing:
                     raise
@@ -158,7 +175,10 @@ def model_option(required: bool) -> Decorator:
     what = "The learner, as noregret algorithms names it; its own options are shown by --model NAME --help. "
     what += "Maps of rows may come before it: random_fourier(200,rbf(0.1))>NAME."
     what += (
-        "" if required else " Unless given, auto for labels, auto_regressor for numbers, norma_novelty on scaled columns for none."
+        ""
+        if required
+        else " Unless given, auto for labels, auto_regressor for numbers, norma_novelty on scaled columns for none, "
+        "with --task portfolio.eg or experts."
     )
     return click.option(
         "-m", "--model", cls=Option, group="Options", type=LearnerName(), required=required, metavar="NAME", help=what
@@ -170,16 +190,21 @@ def settings(options: Mapping[str, Any]) -> dict[str, Any]:
     return {k.removeprefix(PREFIX): v for k, v in options.items() if k.startswith(PREFIX) and v is not None}
 
 
-def from_spec(spec: str, given: Mapping[str, Any] | None = None) -> Any:
+def from_spec(spec: str | None, given: Mapping[str, Any] | None = None, task: str | None = None) -> Any:
     """Return the learner of "name:C=0.1,average=true", or a pipeline where steps come before a >; wrong settings are wrong usage.
 
-    `given` are the parameters given as options. Errors come before a source is opened.
+    `given` are the parameters given as options; None stands for the learner of a task that has one to begin with, if there are
+    any. Errors come before a source is opened.
     """
-    from ..spelling import made, validated
+    from ..spelling import validated
+    from ..training.by_task import made_for
 
-    class_of(spec)
+    if spec is None and (start_of(task) is None or not given):
+        return None
+    spec = str(start_of(task)) if spec is None else spec
+    class_of(spec, task)
     try:
-        return validated(made(spec, given))
+        return validated(made_for(task, spec, given))
     except (TypeError, ValueError) as e:
         raise click.UsageError(spoken(str(e))) from None
 

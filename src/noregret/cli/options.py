@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 else:  # older versions of click have it without a parameter
     ParamType = click.ParamType
 
+TASKS = ("classification", "regression", "one_class", "portfolio", "experts")
 DETECTORS = ("adwin", "ddm", "eddm", "page_hinkley")
 ARGS = "noregret.cli.arguments"  # of a command, as they were given
 Decorator = Callable[[Any], Any]
@@ -121,10 +122,18 @@ def many_columns(name: str, what: str) -> tuple[tuple[str, ...], dict[str, Any]]
 source_options, SOURCE = group(
     "Source",
     one("--format", type=FormatName(), help="Format, where neither the name nor the first bytes tell it."),
-    one("--target", metavar="COLUMN", help="Column of the label or target, in tables."),
+    one(
+        "--task",
+        type=click.Choice(TASKS),
+        help="The kind of problem, where neither the learner nor the rows tell it. Rows are days of relatives or prices for "
+        "portfolio, losses or advice for experts; short names of learners do there.",
+    ),
+    one("--target", metavar="COLUMN", help="Column of the label or target, in tables; of experts, that of the truth."),
     one("--weight", metavar="COLUMN", help="Column of weights of the rows."),
     one("--id", metavar="COLUMN", help="Column that names the rows, for predictions."),
-    one("--time", metavar="COLUMN", help="Column of times, for --delay."),
+    one("--time", metavar="COLUMN", help="Column of times, for --delay; of days or rounds, their dates, found out unless said."),
+    one("--prices", is_flag=True, help="Of portfolios: rows are prices, not price relatives; the first makes no day."),
+    one("--missing", type=click.Choice(["hold"]), help="Of portfolios: an empty cell means that the price did not change."),
     many_columns("--numeric", "Columns of numbers."),
     many_columns("--categorical", "Columns of categories."),
     many_columns("--text", "Columns of text, read as words."),
@@ -287,6 +296,7 @@ watching_options, WATCHING = group(
         metavar="LEVEL",
         help="Measure intervals, or sets of labels, that hold the truth this often, such as 0.9.",
     ),
+    one("--days", type=click.IntRange(1), metavar="N", help="Of portfolios: days of a year, for yearly figures.  [default: 252]"),
     one("--holdout", metavar="SOURCE", help="Another source, answered at the end without learning."),
     one(
         "--regret/--no-regret",

@@ -11,14 +11,15 @@ import click
 
 from ..files.drafts import check_apart, drafted
 from ..text import amount, plural
+from .allotments import divides, needs_source, predicted
 from .answers import FORMS, Beside, ByClass, LabelSet
-from .options import Command, Option, as_usage, read_files, reading, source_argument, source_of, source_options
+from .options import Command, Option, as_usage, read_files, reading, source_of, source_options
 from .plugins import plugin_option
 from .progress import watching
 
 
 @click.command("predict", cls=Command, short_help="Answer the rows of a source with a saved model.")
-@source_argument
+@click.argument("source", nargs=-1)
 @click.option("--model-file", cls=Option, required=True, type=click.Path(dir_okay=False), help="The model, as train saved it.")
 @plugin_option
 @click.option(
@@ -63,12 +64,14 @@ from .progress import watching
 def command(source: tuple[str, ...], model_file: str, output: str, form: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """Answer the rows of SOURCE with a saved model: a line for each, after the row's id or tag if it has one.
 
-    Nothing is learned. Where the rows have labels, the error rate is printed on standard error.
+    Nothing is learned. Where the rows have labels, the error rate is printed on standard error. A portfolio, or experts, need no
+    SOURCE: their weights for the next day or round are printed, a line for each; with one, those after its rows.
 
     \b
     noregret predict new.svm --model-file spam.nr
     noregret predict new.csv --model-file spam.nr --id key --scores --as csv
     noregret predict new.svm --model-file spam.nr --proba --as csv
+    noregret predict --model-file portfolio.nr
     """  # noqa: D301  click reads the mark
     from ..files.model_file import load
     from ..streams.stream import stream
@@ -77,6 +80,13 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
 
     check_apart(output, read_files(*source, model_file))
     model = load(model_file)
+    if divides(model):
+        with as_usage(), target(output) as out:
+            given = {k: v for k, v in reading(options).items() if k != "task"}
+            predicted(model, source_of(source) if source else None, given, out, "json" if as_json else form)
+        return
+    if not source:
+        raise needs_source(model_file)
     if options["proba"] and not hasattr(model, "predict_proba"):
         raise click.UsageError(f"{model_file} has learned no probabilities: train it with --probabilities")
     level, known = options["interval"], levels(model)

@@ -71,13 +71,13 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
     from ..evaluation.runs.study import sweep
 
     check_files(options, source)
-    base = learners.from_spec(model)
+    base = learners.from_spec(model, task=options["task"])
     grid = learners.settings(options)
     if options["lambda_grid"] is not None:
         name = penalty_of(base)
         grid[name] = penalties(options["lambda_grid"], WHOLE if name == "lambda1" else EACH)
     for name in ("classes", "class_weight", "cost", "groups"):  # these take no lists, or are lists themselves
-        if name in grid:
+        if name in grid and not isinstance(grid[name], list):
             base.set_params(**{name: grid.pop(name)})
     if not any(len(values) > 1 for values in grid.values()):
         raise click.UsageError(

@@ -17,6 +17,7 @@ import click
 
 from ..text import plural, printable, size
 from . import learners
+from .allotments import divides, standing, told
 from .options import ARGS, Option, ParamType, as_usage, reading, source_argument, source_of, source_options
 from .plugins import plugin_option
 from .progress import in_main_thread, watching
@@ -90,7 +91,7 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     from ..training.job import train
 
     given = learners.settings(options)
-    chosen = None if model is None else learners.from_spec(model, given)
+    chosen = learners.from_spec(model, given, options["task"])
     resuming = check_file(Path(save), options["resume"] or options["continue_"], options["overwrite"], chosen)
     rows, seconds = options["checkpoint_every"]
     start, answered = monotonic(), OnTheWay()
@@ -242,6 +243,7 @@ def facts(done: Any, answered: Any, path: str, seconds: float) -> dict[str, Any]
         "skipped": done.stream.skipped.count,
         "finished": done.finished,
         **answered.result(learner.name, done.added, done.mistakes if counted else None, scaled, table),
+        **({"unit": learner.unit, **standing(learner), "told": told(learner)} if divides(learner) else {}),
         "notes": list(done.notes),
         "seconds": seconds,
     }
@@ -259,4 +261,6 @@ def sentence(found: dict[str, Any]) -> str:
         return f"Nothing new: {printable(found['file'])} has learned {printable(found['source'])} already. It stays as it was."
     verb = "learned" if found["finished"] else "was stopped after"
     learned = f"{found['model']} {verb} {plural(found['examples'], 'row')}{error}, {plural(found['updates'], 'update')}{skipped}."
+    if "told" in found:
+        learned = f"{found['model']} {verb} {plural(found['examples'], found['unit'])}: {found['told']}{skipped}."
     return f"{learned} Saved in {printable(found['file'])} ({size(found['bytes'])})."

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..text import percent
+from .measures.allotted import (
+    ExpertFigures,
+    ExpertHindsight,
+    MarketHindsight,
+    PortfolioFigures,
+    no_warnings,
+    portfolio_warnings,
+)
 from .measures.baselines import Baselines, class_baselines, real_baselines
 from .measures.figures import ClassFigures, Figures, RealFigures
 from .measures.novelty import NoveltyFigures
+from .measures.wealth import COSTS, cost_name, wealth_text
 
 if TYPE_CHECKING:
     from ..learners.learner import Learner
@@ -22,6 +32,18 @@ class Shown(NamedTuple):
     name: str
     head: str
     weight: int
+    form: Callable[[float | None], str] | None = None  # how it is written, where not as numbers of a column are
+    unless: str = ""  # another metric: where no learner differs in the two, this one is left out
+
+
+class ByRounds(NamedTuple):
+    """What evaluation knows of a task whose learners divide a whole over columns, round by round."""
+
+    figures: Callable[[Any], Any]  # of a learner
+    hindsight: Callable[[], Any]  # what finds the best in hindsight, and the regret against it
+    warnings: Callable[[list[dict[str, Any]], list[dict[str, Any]]], list[str]]
+    noun: str  # what a column is
+    curves: Mapping[str, bool]  # those to draw, and whether on a log axis
 
 
 class Kind(NamedTuple):
@@ -45,6 +67,12 @@ class Kind(NamedTuple):
     columns: tuple[Shown, ...] = ()
     curves: tuple[str, ...] = ("error", "loss")  # followed along the stream, also in a window and fading
     unit: str = "example"  # what is counted
+    rounds: ByRounds | None = None  # of a task that is measured round by round, not by answers to rows
+
+
+def by_rounds(*_: Any) -> Any:
+    """Refuse to measure answers where there are none."""
+    raise TypeError("this task is measured round by round, not by answers to rows")
 
 
 KINDS: dict[str, Kind] = {
@@ -98,6 +126,42 @@ KINDS: dict[str, Kind] = {
         errors=("outlier_rate",),
         losses=("outside",),
     ),
+    "portfolio": Kind(
+        figures=by_rounds,
+        baselines=by_rounds,
+        cost="loss",
+        decides="wealth",
+        loss="log wealth",
+        dozen=(
+            "portfolio.crp", "portfolio.eg", "portfolio.universal", "portfolio.ons",
+            "portfolio.anticor", "portfolio.pamr", "portfolio.pamr:variant=pamr2", "portfolio.cwmr:variant=var", "portfolio.cwmr",
+            "portfolio.olmar", "portfolio.olmar:alpha=0.5", "portfolio.mixture",
+        ),
+        scores=("wealth", "annual_return", "sharpe", *(cost_name(c) for c in COSTS)),
+        errors=("volatility", "drawdown", "turnover"),
+        columns=(
+            Shown("wealth", "wealth", 9, wealth_text), Shown("annual_return", "a year %", 6, percent),
+            Shown("volatility", "volatility %", 4, percent), Shown("sharpe", "Sharpe", 5),
+            Shown("drawdown", "drawdown %", 6, percent), Shown("turnover", "turnover %", 5, percent),
+            *(Shown(cost_name(c), f"cost {100 * c:g} %", 7, wealth_text, "wealth") for c in COSTS),
+        ),
+        curves=("wealth", "drawdown"),
+        unit="day",
+        rounds=ByRounds(PortfolioFigures, MarketHindsight, portfolio_warnings, "asset", {"wealth": True, "drawdown": False}),
+    ),
+    "experts": Kind(
+        figures=by_rounds,
+        baselines=by_rounds,
+        cost="loss",
+        decides="paid",
+        loss="given",
+        dozen=("experts", "experts:rule=hedge", "experts:rule=fixed_share"),
+        errors=("paid", "paid_a_round", "best_expert"),
+        columns=(Shown("paid", "paid", 9), Shown("paid_a_round", "paid a round", 6)),
+        curves=("loss",),
+        unit="round",
+        rounds=ByRounds(ExpertFigures, ExpertHindsight, no_warnings, "expert", {"loss": False}),
+    ),
 }  # fmt: skip
 
 
@@ -119,3 +183,8 @@ def along(curves: Iterable[str]) -> list[str]:
 def all_columns() -> list[Shown]:
     """Return the columns of all kinds."""
     return [shown for kind in KINDS.values() for shown in kind.columns]
+
+
+def log_curves() -> set[str]:
+    """Return the curves that are drawn on a logarithmic axis."""
+    return {name for kind in KINDS.values() if kind.rounds is not None for name, log in kind.rounds.curves.items() if log}

@@ -11,6 +11,7 @@ NAMES = {
     "confidence_weighted": "AROW CW CWVar NHERD SCW1 SCW2",
     "dual_averaging": "AdaGradFOBOS AdaGradFOBOSRegressor AdaGradRDA AdaGradRDARegressor FTRL FTRLRegressor GroupLasso GroupLassoRegressor RDA RDARegressor",
     "duol": "DUOL",
+    "factors": "FM FMRegressor",
     "gradient": "MirrorDescent MirrorDescentRegressor OGD OGDRegressor",
     "kernel_rls": "KernelRLS",
     "large_margin": "ALMA AggressiveROMMA ROMMA",

@@ -153,13 +153,18 @@ class Held:
     @classmethod
     def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Self:
         """Return the packed object; check every size before allocating anything."""
-        tally, dims, m = tensors.pop("tally"), meta["dims"], cls(learner)
+        tally, dims, m = tensors.pop("tally"), meta["dims"], cls.blank(learner, meta, tensors)
         expect(dims.keys() == m.dims.keys(), f"the sizes {sorted(m.dims)}", dims)
         expect(all(type(n) is int and n >= 0 for n in dims.values()), "sizes", dims)
         expect(tally.dtype == m.tally.dtype and tally.shape == m.tally.shape and bool((tally[:TIE] >= 0).all()), "a tally", tally)
         m.dims, m.tally, m.state = dims, tally, packing.unpacked(m.spec, tensors, dims, m.dtype, 0)
         m.refresh()
         return m
+
+    @classmethod
+    def blank(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Self:
+        """Return a new model of the kind that was packed."""
+        return cls(learner)
 
     # ---- copies and pickles ------------------------------------------------------------------------------------------
     def __copy__(self) -> Self:

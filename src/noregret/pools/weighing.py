@@ -227,6 +227,20 @@ class Weighing:
         compiled(RULES.get(self.rule, fixed_share))(*given, eta, alpha, mixes, W)
         return W
 
+    def join(self) -> None:
+        """Let one more in, with what was paid so far as its loss.
+
+        The rate of AdaHedge stays as it is, so that 2 Delta bounds the regret against those who joined too. The rate of Hedge
+        without an eta would grow, for which there is no theorem.
+        """
+        K = len(self.losses)
+        self.losses = np.append(self.losses, self.paid)
+        self.logs = np.append(self.logs + log(K) - log(K + 1), -log(K + 1))
+        self.awake = np.append(self.awake, True)
+        self.totals[DELTA] *= log(K + 1) / log(K) if K > 1 else 1.0
+        if self.rule == "hedge" and self.eta is None:
+            self.totals[RANGE] = 2.0  # out of the theorem's range
+
     def average(self, P: np.ndarray, y: np.ndarray, c: np.ndarray) -> np.ndarray:
         """Play rounds of the square loss, a row of answers and a target each; return the weights before each."""
         losses = (P - y[:, None]) ** 2

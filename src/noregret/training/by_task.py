@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,11 @@ class ByTask(NamedTuple):
     start: str  # the default learner, with the maps before it
     classes: bool = False  # whether answers are labels, of which the wrong ones are mistakes
     labelled: bool = True  # whether it cannot learn from rows without labels
+    rounds: tuple[str, ...] | None = (
+        None  # where it learns from rounds, not rows of features: the options that say how to read them
+    )
+    shared: tuple[str, ...] = ()  # parameters that several learners may be given together, as options of a study
+    room: str = ""  # what its names begin with, which may be left out where the task is named
 
 
 # ---- labels --------------------------------------------------------------------------------------------------------------
@@ -59,6 +64,11 @@ def as_marks(y: Any, name: str) -> np.ndarray | None:
     return (y.array() if isinstance(y, Coded) else y).astype(np.int64)
 
 
+def as_given(y: Any, name: str) -> Any:
+    """Return what rounds bring."""
+    return y
+
+
 def present(y: Any) -> None:
     """Refuse a source without labels."""
     if y is None:
@@ -83,12 +93,47 @@ BY_TASK = {
     "classification": ByTask(as_classes, count_mistakes, classes=True, start="auto"),
     "regression": ByTask(as_numbers, sum_distances, start="auto_regressor"),
     "one_class": ByTask(as_marks, None, start=NOVELTY, labelled=False),
-}
+    # Costs decide between strategies; this one bets on nothing but that the best constant portfolio is worth following.
+    "portfolio": ByTask(
+        as_given, None, start="portfolio.eg", labelled=False, rounds=("prices", "missing", "time", "ignore"),
+        shared=("cost", "entry"), room="portfolio.",
+    ),
+    "experts": ByTask(
+        as_given, None, start="experts", labelled=False, rounds=("target", "time", "ignore"), shared=("rule", "loss"),
+    ),
+}  # fmt: skip
 
 
-def by_task(learner: Learner) -> ByTask:
+def by_task(learner: Any) -> ByTask:
     """Return the entry of a learner's task."""
     return BY_TASK[learner.task]
+
+
+def task_named(options: dict[str, Any]) -> str | None:
+    """Take the task from options that name one; a column of tasks, for learners of several, stays."""
+    return str(options.pop("task")) if isinstance(options.get("task"), str) and options["task"] in BY_TASK else None
+
+
+def made_for(task: str | None, model: Any = None, given: Mapping[str, Any] | None = None) -> Any:
+    """Return the learner of a text, whose name may be short where the task is known; unless one is named, that to begin with."""
+    entry = None if task is None else BY_TASK[task]
+    found = made(entry.start) if model is None and entry is not None else made(model, given, "" if entry is None else entry.room)
+    own = (found.learner if isinstance(found, Pipeline) else found).task
+    if task is not None and own != task:
+        raise ValueError(f"{titled_name(found)} is for {own}, and the task is {task}")
+    return found
+
+
+def set_shared(model: Any, options: dict[str, Any]) -> None:
+    """Take the parameters that learners of a task may be given together from options, and set them."""
+    learner = model.learner if isinstance(model, Pipeline) else model
+    if given := {k: options.pop(k) for k in by_task(learner).shared if k in options}:
+        learner.set_params(**{k: v for k, v in given.items() if k in learner.defaults})
+
+
+def titled_name(model: Any) -> str:
+    """Return the name of a model's learner."""
+    return str((model.learner if isinstance(model, Pipeline) else model).name)
 
 
 def suited(y: Any, learner: Learner) -> Any:
@@ -127,9 +172,9 @@ def amounts(y: Coded) -> bool:
     return y.numbers() is not None and len(y.values) > FEW and 2 * powers > len(y.values)
 
 
-def first_learner(opened: Stream) -> tuple[Trainable, Stream, list[str]]:
-    """Return the default learner, the stream behind the maps before it, and a note about it."""
-    task, notes = task_of(opened)
+def first_learner(opened: Stream, task: str | None = None) -> tuple[Trainable, Stream, list[str]]:
+    """Return the default learner of a task, by default that which the rows look like; the stream behind its maps, and a note."""
+    task, notes = (task, []) if task is not None else task_of(opened)
     name = BY_TASK[task].start
     chosen = made(name)
     behind = stream(opened, maps=[step.fresh() for step in steps_of(chosen)])

@@ -13,14 +13,15 @@ from ..files import drafts
 from ..files.model_file import load
 from ..inputs.batch import Batch
 from ..learners.learner import Learner, Progress, has_bias
-from ..spelling import made
 from ..streams.growing import Growing
 from ..streams.marks import files_of, marks
+from ..streams.round_reader import RoundReader
 from ..streams.source import is_plain, size_of
 from ..streams.stream import Stream, counting, stream
 from ..tasks.compact import Compact
 from ..transforms.pipeline import Pipeline
-from .by_task import first_learner, suited
+from .allocating import last_prices, learn_rounds, opened_rounds
+from .by_task import BY_TASK, by_task, first_learner, made_for, set_shared, suited, task_named
 from .guessing import with_target
 from .opening import Trainable, opening, options_for, same_rows
 from .proceeding import beginning, check_epochs, continued, noted, resumed
@@ -74,40 +75,58 @@ def train(
     (2000, True, 2000)
     """
     path = checked(save, resume, continue_, checkpoint_every, checkpoint_seconds, epochs)
+    task = task_named(options)
     going_on = (resume or continue_) and path is not None and path.exists()
 
     def growing(opened: Stream) -> Stream:
         return Stream(Growing(opened.reader, stop), opened.front) if follow else opened
 
-    chosen: Trainable
-    if not going_on and model is None:
+    chosen: Any
+    more: list[str] = []
+    if not going_on and model is None and (task is None or BY_TASK[task].rounds is None):
         opened, notes = with_target(stream(source, y, **options), None)
         opened = growing(opened)
-        chosen, opened, more = first_learner(opened)
+        chosen, opened, more = first_learner(opened, task)
         notes += more
     else:
-        chosen = load(path) if going_on else made(model)
+        chosen = load(path) if going_on else made_for(task, model)
         if isinstance(chosen, Compact):
             chosen.partial_fit()  # which refuses
-        options = options_for(chosen, options)
-        opened, notes = with_target(stream(source, y, **options), chosen)
-        opened = growing(opened)
+        if not going_on:
+            set_shared(chosen, options)
+        if not going_on and model is None:
+            more = [f"No learner was named: {chosen.name} was taken."]
+        opened, notes = opened_for(chosen, source, y, options, follow or epochs > 1)
+        opened, notes = growing(opened), more + notes
         if isinstance(chosen, Pipeline) and opened.front is not None and (notes or "front" not in opening(chosen)):
             chosen.adopt(opened.front)
     if path is not None:
         drafts.check_apart(path, files_of(opened.reader))
     at = beginning(opened.name)
     if going_on and path is not None:
-        same_rows(opened, chosen)
+        if not isinstance(opened.reader, RoundReader):
+            same_rows(opened, chosen)
         found = chosen.extras.get("stream")
         if resume:
             at = resumed(path, found, opened, limit)
         else:
-            opened, at = continued(path, found, opened, limit, lambda paths: growing(stream(paths, y, **options)))
+            opened, at = continued(path, found, opened, limit, lambda paths: growing(opened_for(chosen, paths, y, options)[0]))
+            if isinstance(opened.reader, RoundReader) and at["position"] is None:
+                opened.reader.first = last_prices(found)
         check_epochs(path, at, epochs)
         drafts.clear(path)
     done = Job(chosen, opened, path, at, answered).run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
     return done._replace(notes=notes)
+
+
+def opened_for(chosen: Any, source: Any, y: Any, options: dict[str, Any], again: bool = False) -> tuple[Stream, list[str]]:
+    """Return a source as a model takes it, and what was found out about it. `again` says that it is to be read more than once."""
+    entry = by_task(chosen.learner if isinstance(chosen, Pipeline) else chosen)
+    if entry.rounds is not None:
+        if again:
+            raise ValueError(f"{chosen.name} learns each {chosen.unit} once, in order: follow and epochs do not go with it")
+        return opened_rounds(source, y, options, chosen, entry.rounds)
+    return with_target(stream(source, y, **options_for(chosen, options)), chosen)
 
 
 def checked(
@@ -211,7 +230,10 @@ class Job:
         batch = counting(batch)
         if batch.data.n == 0:
             return
-        learner = self.learner
+        learner: Any = self.learner
+        if by_task(learner).rounds is not None:
+            learn_rounds(learner, batch)
+            return
         bias = has_bias(learner)
         features = None if learner.started else self.opened.features(batch.data, bias)
         y = suited(batch.y, learner)

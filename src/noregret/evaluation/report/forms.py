@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,11 @@ class Form(NamedTuple):
     lines: Callable[[Report, Rows], list[str]] = lambda report, rows: []  # more lines of the text
     sections: Callable[[Report, Rows], list[str]] = lambda report, rows: []  # more sections of the page, as HTML
     drawings: Callable[[Rows], Mapping[str, Callable[..., None]]] = lambda rows: {}  # more plots: (figure, report, rows, chosen)
+    headline: Callable[[dict[str, Any]], str] | None = None  # the figures by which a learner is judged, where they are others
+    trivial: str = "answers from the labels alone"  # what baselines are
+    manner: str = "each predicting before it learns"  # how learners take a stream
+    curves: str = "Learning curves"  # what they are
+    linear: bool = False  # whether curves are drawn over equal steps, and not over a logarithm of them
 
 
 FORMS: dict[str, Form] = {
@@ -28,6 +34,9 @@ FORMS: dict[str, Form] = {
 }
 
 
+OF_TASKS = {"portfolio": "allocation_form:PORTFOLIO", "experts": "allocation_form:EXPERTS"}  # imported when a report is shown
+
+
 def register(kind: str, form: Form) -> None:
     """Make another kind of report known."""
     if kind in FORMS:
@@ -35,8 +44,12 @@ def register(kind: str, form: Form) -> None:
     FORMS[kind] = form
 
 
-def form_of(kind: str) -> Form:
-    """Return how a kind of report is shown."""
+def form_of(kind: str, task: str | None = None) -> Form:
+    """Return how a kind of report is shown, and what a task shows besides."""
     if kind not in FORMS:
         raise ValueError(f"kind must be one of {', '.join(FORMS)}, not {kind!r}")
-    return FORMS[kind]
+    if task not in OF_TASKS:
+        return FORMS[kind]
+    module, _, name = OF_TASKS[task].partition(":")
+    own: Form = getattr(importlib.import_module(f"{__package__}.{module}"), name)
+    return own._replace(alone=FORMS[kind].alone, plots=(*FORMS[kind].plots, *own.plots))

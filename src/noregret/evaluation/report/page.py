@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 from ...engine.processor import described
 from ...text import amount, even, percent, plural, size
 from ...version import __version__
+from ..kinds import all_columns
 from . import palette, summary
+from .part_tables import feature_rows, feature_words, pool_rows, task_rows
 from .summary import Learner, words
 
 if TYPE_CHECKING:
@@ -35,15 +37,17 @@ def page(report: Report) -> str:
     chosen = summary.winner(report, rows)
     library = f"/*!\n{asset('uplot/LICENSE')}*/\n{asset('uplot/uPlot.iife.min.js')}"
     script = asset("page.js")
+    drawn = curves(report, rows)  # of a table of wealth or losses the first thing to look at
     sections = (
         header(report, chosen),
         results(report, rows),
         sweep(rows),
+        drawn if report.form.linear else "",
         regret(report, rows, chosen),
         pools(rows),
         tasks(rows),
         features(rows, chosen),
-        curves(report, rows),
+        "" if report.form.linear else drawn,
         reliability(rows, chosen),
         confusion(rows),
         *report.form.sections(report, rows),
@@ -53,7 +57,9 @@ def page(report: Report) -> str:
     return Template(asset("page.html")).substitute(
         title=escape(title(report)),
         hashes=" ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in (library, script)),
-        style=palette.css(len(rows) + len(summary.baselines(report))) + asset("uplot/uPlot.min.css") + asset("page.css"),
+        style=palette.css(max(len(rows) + len(summary.baselines(report)), SHOWN + 2))
+        + asset("uplot/uPlot.min.css")
+        + asset("page.css"),
         body="\n".join(s for s in sections if s),
         data=embedded(payload(report, rows)),
         library=library,
@@ -101,6 +107,7 @@ def payload(report: Report, rows: Sequence[Learner]) -> dict[str, Any]:
     ]
     true_drifts = report.data.get("true_drifts") or []
     found = {"winner": report.winner, "shown": SHOWN, "data": {"true_drifts": true_drifts}, "learners": learners}
+    found |= {"unit": f"{report.data.get('unit', 'example')}s", "linear": report.form.linear}
     found["baselines"] = [{"label": row["label"], "curve": row["curve"]} for row in summary.baselines(report)]
     return rounded({**found, "measures": [m._asdict() for m in summary.measures(rows)], "sweep": sweep_view(rows)})
 
@@ -108,7 +115,8 @@ def payload(report: Report, rows: Sequence[Learner]) -> dict[str, Any]:
 def regret_view(found: dict[str, Any]) -> dict[str, Any]:
     """Return what the charts of a regret show."""
     kept = {k: found.get(k) for k in ("bound", "bound_measures", "curve")}
-    return {**kept, "loss": words(found["loss"]), "best": summary.best_words(found)}
+    title = found.get("title") or f"cumulative {words(found['loss'])} loss"
+    return {**kept, "loss": words(found["loss"]), "best": summary.best_words(found), "title": title}
 
 
 def rounded(value: Any) -> Any:
@@ -137,7 +145,7 @@ def header(report: Report, chosen: Learner) -> str:
     verdict = summary.headline(report, chosen)
     best = "" if report.form.alone else "First: " if report.winner is None else "Best: "
     note = f'<p class="verdict">{best}<strong>{escape(chosen["label"])}</strong>, {escape(verdict)}.</p>' if verdict else ""
-    count = "" if report.form.alone else f" {plural(len(report.learners), 'learner')}, each predicting before it learns."
+    count = "" if report.form.alone else f" {plural(len(report.learners), 'learner')}, {report.form.manner}."
     data = f'<p class="quiet">{escape(summary.source(report.data))}.{count}</p>'
     warned = "".join(f'<p class="warning">{escape(line)}</p>' for line in summary.warning_words(report))
     return f"<header><h1>{escape(title(report))}</h1>\n{data}\n{note}{warned}</header>"
@@ -179,7 +187,8 @@ def results(report: Report, rows: Sequence[Learner]) -> str:
     names += [("metrics", name) for name in dict.fromkeys(name for row in rows for name in row["metrics"])]
     names = [found for found in names if found != ("metrics", "log_loss") or ("losses", "log") not in names]  # the same figure
     heads = [f"{words(name)} loss" if group == "losses" else words(name) for group, name in names]
-    forms = {(group, name): even(row[group].get(name) for row in rows) for group, name in names}
+    known = {("metrics", shown.name): shown.form for shown in all_columns() if shown.form is not None}
+    forms = {(group, name): known.get((group, name)) or even(row[group].get(name) for row in rows) for group, name in names}
     lines = [(row["label"], [(v := row[group].get(name), forms[group, name](v)) for group, name in names]) for row in rows]
     if len(rows) == 1:  # there is nothing to compare: a list has room on every screen
         told = "".join(f"<div><dt>{escape(h)}</dt><dd>{text}</dd></div>" for h, (_, text) in zip(heads, lines[0][1], strict=True))
@@ -189,7 +198,7 @@ def results(report: Report, rows: Sequence[Learner]) -> str:
     opened = " open" if len(rows) == 1 else ""
     every = f"<details{opened}><summary>Every loss and metric</summary>{inner}</details>" if names else ""
     hints = ['<span class="click">A click on a heading sorts.</span>'] if len(rows) > 1 else []
-    hints += ["Rows in italics are baselines: answers from the labels alone."] if trivial else []
+    hints += [f"Rows in italics are baselines: {report.form.trivial}."] if trivial else []
     hint = f'<p class="quiet small">{" ".join(hints)}</p>' if hints else ""
     return section("results", "Results", main, hint, every)
 
@@ -227,13 +236,20 @@ def regret(report: Report, rows: Sequence[Learner], chosen: Learner) -> str:
     own = ", each in its own loss" if len({row["regret"]["loss"] for row in having}) > 1 else ""
     few = f" {SHOWN} are drawn at first; a click on a name shows another." if len(having) > SHOWN else ""
     measured = any((row["regret"].get("bound_measures") or "regret") != "regret" for row in having)
+    every = f"Regret {summary.each(report)}{own}; on log axes only what is above 0.{few}"
+    so_far = (first["regret"].get("title") or "loss").split(" before")[0].capitalize()
     charts = [
-        chart("regret-loss", "Loss so far", "The shaded gap is the regret."),
+        chart("regret-loss", f"{so_far} so far", "The shaded gap is the regret."),
         chart("regret-bound", "Regret", "Lost beyond the best in hindsight; should fall to 0."),
         chart("regret-measured", "What the theorem bounds", "Measured on this stream, and never to exceed the bound.")
         if measured
         else "",
-        chart("regret-all", "Every learner", f"Regret an example{own}; on log axes only what is above 0.{few}", "chart wide")
+        chart(
+            "regret-all",
+            "Every learner",
+            every,
+            "chart wide",
+        )
         if len(having) > 1
         else "",
     ]
@@ -254,7 +270,8 @@ def regret_facts(found: dict[str, Any]) -> str:
     fixed = f"one fixed model u{summary.ball(found, '≤')}, the best for the whole stream chosen after seeing all of it"
     along = "the same u is used at every point, so early regret can be below 0"
     if found.get("against"):
-        fixed, along = f"{found['against']} chosen after seeing all of the stream", "the best learner up to each point is used"
+        fixed = f"{found['against'].rstrip(',')}, chosen after seeing all of the stream"
+        along = found.get("along") or "the best learner up to each point is used"
     certified = (
         f"between {amount(lower, 6)} and {amount(upper, 6)}, proved by a dual bound" if lower is not None else amount(upper, 6)
     )
@@ -266,7 +283,7 @@ def regret_facts(found: dict[str, Any]) -> str:
     share += f"; vacuous, as {summary.vacuous_words(found)}" if found.get("vacuous") else ""
     terms = [
         ("Compared with", fixed),
-        ("Its loss", f"{certified} ({words(found['loss'])}, summed over the stream)"),
+        (f"Its {found.get('title') or 'loss'}", f"{certified} ({words(found['loss'])}, summed over the stream)"),
         ("Found in", plural(found["passes"], "pass") + f" over the data{stopped}" if found.get("passes") else None),
         ("Theorem", found.get("bound_name") if bound is not None else summary.bound_words(found)),
         ("Bound", f"{amount(bound, 6)} for the {words(about)}{share}" if bound is not None else None),
@@ -280,7 +297,7 @@ def tasks(rows: Sequence[Learner]) -> str:
     tables = []
     for row in rows:
         if row.get("tasks"):
-            names, lines = summary.task_rows(row)
+            names, lines = task_rows(row)
             tables.append(f"<h3>{escape(row['label'])}</h3>{listed(names, lines)}")
     return section("tasks", "Tasks: their rows, how they were answered, and the weights they use", *tables) if tables else ""
 
@@ -290,7 +307,7 @@ def pools(rows: Sequence[Learner]) -> str:
     tables = []
     for row in rows:
         if row.get("pool"):
-            tables.append(f"<h3>{escape(row['label'])}</h3>{listed(['learner', 'weight', 'loss'], summary.pool_rows(row))}")
+            tables.append(f"<h3>{escape(row['label'])}</h3>{listed(['learner', 'weight', 'loss'], pool_rows(row))}")
     return section("pool", "Who is believed: the learners of the pool, and their weights at the end", *tables) if tables else ""
 
 
@@ -299,9 +316,9 @@ def features(rows: Sequence[Learner], chosen: Learner) -> str:
     tables = []
     for row in rows:
         if row.get("features"):
-            note = escape(summary.feature_words(row))
+            note = escape(feature_words(row))
             opened = " open" if row is chosen else ""
-            tables.append(f"<details{opened}><summary>{note}</summary>{listed(*summary.feature_rows(row), ' narrow')}</details>")
+            tables.append(f"<details{opened}><summary>{note}</summary>{listed(*feature_rows(row), ' narrow')}</details>")
     return section("features", "Features in use", *tables) if tables else ""
 
 
@@ -318,12 +335,12 @@ def curves(report: Report, rows: Sequence[Learner]) -> str:
         if len(rows) > SHOWN
         else ""
     )
-    far = " The first rows, and curves that end far above the others, may leave the picture."
+    far = "" if report.form.linear else " The first rows, and curves that end far above the others, may leave the picture."
     hint = (
         '<p class="quiet small"><span class="click">A click on a name hides or shows its curve; drag to zoom, double click to '
         f"return.</span>{many}{far}</p>"
     )
-    return section("curves", "Learning curves", f'<div class="controls">{controls}</div>', chart("curve-chart"), hint, note)
+    return section("curves", report.form.curves, f'<div class="controls">{controls}</div>', chart("curve-chart"), hint, note)
 
 
 def sweep_view(rows: Sequence[Learner]) -> dict[str, Any] | None:

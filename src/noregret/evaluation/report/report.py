@@ -88,7 +88,7 @@ class Report:
     @property
     def form(self) -> Form:
         """How this kind of report is shown."""
-        return form_of(self.kind)
+        return form_of(self.kind, self.data.get("task"))
 
     @property
     def labels(self) -> list[str]:
@@ -193,7 +193,7 @@ def _flat(learner: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of a learner on one level: losses.hinge, regret.value, ..."""
     found: dict[str, Any] = {}
     for key, value in learner.items():
-        if key in ("curve", "confusion", "folds", "reliability"):
+        if key in ("curve", "confusion", "folds", "reliability", "weights"):
             continue
         if key == "params":
             found[key] = json.dumps(value)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.processor import USUAL, described
 from ...text import amount, duration, encodable, even, filled, meant, percent, plural, printable, shortened, size, table
-from ..kinds import all_columns, along, every
+from ..kinds import all_columns, along, every, log_curves
+from .part_tables import feature_rows, feature_words, pool_rows, task_rows
 
 if TYPE_CHECKING:
     from .report import Report
 
 Learner = dict[str, Any]
-SHOWN_TASKS = 20  # the others are in the JSON
+Form = Callable[[float | None], str]
 FIGURES = (
     "mistakes",
     "error",
@@ -145,8 +146,11 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         form = percent if shares else even(map(value(name), learners))
         return Column(name, f"{head} {'%' if shares else 'loss'}", value(name), lambda learner: form(value(name)(learner)), 8)
 
-    def plain(name: str, head: str, weight: int) -> Column:
-        form = even(map(value(name), learners))
+    def differs(name: str, unless: str) -> bool:
+        return not unless or any(value(name)(row) != value(unless)(row) for row in learners)
+
+    def plain(name: str, head: str, weight: int, form: Form | None = None) -> Column:
+        form = form or even(map(value(name), learners))
         return Column(name, head, value(name), lambda learner: form(value(name)(learner)), weight)
 
     losses = even(map(value("loss"), learners))
@@ -157,7 +161,7 @@ def columns(learners: Sequence[Learner]) -> list[Column]:
         *(rest(name, head) for name, head in REST.items()),
         Column("loss", f"{loss} loss", value("loss"), lambda learner: with_spread(learner, "loss", losses, value("loss")), 7),
         Column("p_value", "p", p_value, lambda learner: amount(p_value(learner), 2), 8),
-        *(plain(*shown) for shown in all_columns()),
+        *(plain(*shown[:4]) for shown in all_columns() if differs(shown.name, shown.unless)),
         plain("queries", "labels asked", 8),
         plain("updates", "updates", 2),
         plain("nonzeros", "nonzeros", 8 if frontier(learners) else 1),
@@ -229,8 +233,9 @@ def words(name: str) -> str:
 
 def source(data: dict[str, Any]) -> str:
     """Return what the data is, in one line."""
-    counted = (("examples", data.get("unit", "example")), ("features", "feature"))
+    counted = (("examples", data.get("unit", "example")), ("features", data.get("noun", "feature")))
     parts = [plural(data[key], noun) for key, noun in counted if data.get(key) is not None]
+    parts += [f"{data['from']} to {data['to']}"] if data.get("from") else []
     classes = data.get("classes")
     if classes is not None:
         parts.append(plural(len(classes) if isinstance(classes, list) else classes, "class"))
@@ -260,6 +265,8 @@ def ball(regret: dict[str, Any], at_most: str = "<=") -> str:
 def regret_words(learner: Learner) -> str:
     """Return the regret of a learner as sentences."""
     found = learner["regret"]
+    if found.get("told"):
+        return str(found["told"])
     lower, upper = best_loss(found)
     against = found.get("against") or f"the best fixed model{ball(found)}"
     within = f" (to within {amount(upper - lower, 2)})" if lower is not None and upper is not None and upper > lower else ""
@@ -298,54 +305,13 @@ def vacuous_words(regret: dict[str, Any]) -> str:
     return "weights that stay 0 do as well"
 
 
-def pool_rows(learner: Learner) -> list[list[str]]:
-    """Return the learners of a pool, the heaviest first, with weights and losses."""
-    heaviest = sorted(learner["pool"], key=lambda member: -member["weight"])
-    return [[member["learner"], f"{member['weight']:.3f}", amount(member["loss"])] for member in heaviest]
-
-
-def task_rows(learner: Learner) -> tuple[list[str], list[list[str]]]:
-    """Return the largest tasks with their error (or loss) and the weights they use, under a heading; the others in one line."""
-    cost, form = ("error", percent) if "error" in learner["tasks"][0] else ("loss", amount)
-    largest = sorted(learner["tasks"], key=lambda task: -task["examples"])
-    rows = [
-        [shortened(printable(str(task["task"])), 40), f"{task['examples']:,}", form(task[cost]), f"{task['nonzeros']:,}"]
-        for task in largest[:SHOWN_TASKS]
-    ]
-    rest = len(largest) - len(rows)
-    rows += [[f"({plural(rest, 'more task')})", f"{sum(t['examples'] for t in largest[-rest:]):,}", "", ""]] if rest else []
-    return ["task", "examples", "error %" if cost == "error" else "loss", "weights"], rows
-
-
-def feature_words(learner: Learner) -> str:
-    """Return how many features a learner uses, and how alike the choices of several orders are."""
-    found = learner["features"]
-    alike = f"; the choices of the orders are {percent(found['stability'])} % alike" if "stability" in found else ""
-    return f"{learner['label']} uses {found['count']:,} of {plural(found['of'], 'feature')}{alike}."
-
-
-def feature_rows(learner: Learner) -> tuple[list[str], list[list[str]]]:
-    """Return the table of the largest weights: head and cells."""
-    top = learner["features"]["top"]
-    stable, several = (any(key in row for row in top) for key in ("orders", "of"))
-    whose = "task" if learner.get("tasks") else "class"
-    head = ["feature", "weight", *([f"for {whose}"] if several else []), "since example", *(["orders %"] if stable else [])]
-    rows = [
-        [shortened(printable(row["feature"]), 40), amount(row.get("weight", row["size"]))]
-        + ([shortened(printable(row["of"]), 20)] if several else [])
-        + [amount(row["since"], 9)]
-        + ([percent(row["orders"])] if stable else [])
-        for row in top
-    ]
-    return head, rows
-
-
 class Measure(NamedTuple):
     """A figure that can be drawn: its key, what an axis calls it, whether it is a share shown in percent."""
 
     key: str
     title: str
     percent: bool
+    log: bool = False  # whether its axis is logarithmic
 
 
 def measures(learners: Sequence[Learner]) -> list[Measure]:
@@ -362,7 +328,8 @@ def measures(learners: Sequence[Learner]) -> list[Measure]:
     if len(followed) == 1:
         named["loss"] = f"{words(followed.pop())} loss"
     keys = [*(k for k in order if k in found), *(k for k in found if k not in order)]
-    return [Measure(k, named.get(k, words(k)), k.endswith("error") or k == "accuracy") for k in keys]
+    shares = ("accuracy", "drawdown")
+    return [Measure(k, named.get(k, words(k)), k.endswith("error") or k in shares, k in log_curves()) for k in keys]
 
 
 def sweep_measures(learners: Sequence[Learner]) -> list[Measure]:
@@ -370,13 +337,25 @@ def sweep_measures(learners: Sequence[Learner]) -> list[Measure]:
     loss = main_loss(learners)
     shares = any(learner["error"] is not None for learner in learners)
     named = {name: f"{'error' if shares else 'loss'} in {head}" for name, head in REST.items()}
-    named |= {"error": "error", "loss": f"{words(loss or '')} loss", "regret": "regret", "nonzeros": "non-zero weights"}
+    scores = {
+        name: words(name) for name in every("scores") if name in (*learners[0]["metrics"],) and len(learners[0]["losses"]) == 0
+    }
+    named |= {
+        "error": "error",
+        **scores,
+        "paid": "paid",
+        "loss": f"{words(loss or '')} loss",
+        "regret": "regret",
+        "nonzeros": "non-zero weights",
+    }
     having = {k: t for k, t in named.items() if any(figure(row, k, loss) is not None for row in learners)}
     return [Measure(k, t, shares and k in (*REST, "error")) for k, t in having.items()]
 
 
 def headline(report: Report, chosen: Learner) -> str:
     """Return the figures of a learner by which it is judged, in a few words."""
+    if report.form.headline is not None:
+        return report.form.headline(chosen)
     loss = main_loss(report.learners)
     shares = chosen["error"] is not None
     if shares:
@@ -393,9 +372,15 @@ def headline(report: Report, chosen: Learner) -> str:
     return ", ".join(found)
 
 
+def each(report: Report) -> str:
+    """Return "an example", or what is counted instead."""
+    unit = report.data.get("unit", "example")
+    return f"{'an' if unit[0] in 'aeiou' else 'a'} {unit}"
+
+
 def best_words(regret: dict[str, Any]) -> str:
     """Return what a learner is compared with, in a legend."""
-    return "best learner of the pool" if regret.get("against") else "best fixed model"
+    return str(regret.get("best") or ("best learner of the pool" if regret.get("against") else "best fixed model"))
 
 
 def together(curves: Sequence[Sequence[float | None]]) -> list[Sequence[float | None]]:
@@ -516,8 +501,10 @@ def one(learner: Learner, trivial: Sequence[Learner], width: int) -> str:
     told_below = ("loss", *(shown.name for shown in all_columns()))
     found += [(c.head, c.shown(learner)) for c in columns([learner]) if c.name not in told_below]
     found += [(f"{words(name)} loss", amount(value)) for name, value in learner["losses"].items()]
-    metrics = learner["metrics"].items()
-    found += [(words(name), amount(value)) for name, value in metrics]
+    told: dict[str, tuple[str, Form]] = {s.name: (s.head, s.form) for s in all_columns() if s.form is not None}
+    for name, value in learner["metrics"].items():
+        head, form = told.get(name, (words(name), amount))
+        found.append((head, form(value)))
     if learner["bytes"] is not None:
         found.append(("memory", size(learner["bytes"])))
     widest = max(len(name) for name, _ in found)

@@ -13,11 +13,12 @@ import numpy as np
 from ...engine import compiling
 from ...inputs.checking import Rows
 from ...inputs.labels import Labels, codes_of
+from ...learners.base import Base
 from ...learners.learner import Learner
 from ...spelling import distinct, made, spelled, titled
 from ...streams.stream import Stream, known_options, stream
 from ...text import plural
-from ...training.by_task import first_learner, suited, task_of
+from ...training.by_task import first_learner, suited, task_named, task_of
 from ...training.guessing import with_target
 from ...training.opening import opening, opening_of, with_task
 from ...transforms.pipeline import Pipeline
@@ -29,9 +30,10 @@ from ..comparator.solver import NORMS
 from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
-from . import splits
+from . import round_study, splits
 from .cautions import identifiers, unlearned, warnings
 from .passes import Pass, Watch, between_points, run_pass
+from .round_study import by_rounds
 from .run import Run, Settings, assured, draw_alike, whole
 from .sharing import check_scales, own_front, shared_steps
 
@@ -57,6 +59,9 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
     >>> report.learners[0]["examples"], m.n_seen_
     (2000, 2000)
     """
+    task = task_named(options)
+    if (rounds := by_rounds(task, model)) is not None:
+        return round_study.study("evaluate", rounds, source, model, y, options)
     plan = Plan(options)
     chosen = None if model is None else made(model)
     if isinstance(chosen, Pipeline):
@@ -64,7 +69,7 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
     plan.source = with_task(plan.source, [chosen])
     opened = plan.open(source, y, [chosen])
     if chosen is None:
-        chosen, opened, more = first_learner(opened)
+        chosen, opened, more = first_learner(opened, task)
         plan.notes += more
     learner, maps = (chosen.learner, chosen.front.maps) if isinstance(chosen, Pipeline) else (chosen, ())
     report = plan.study("evaluate", opened, [Run(learner, titled(learner, maps), plan.settings)])
@@ -99,8 +104,12 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     >>> len(report.learners), report.winner
     (2, 'pa1 C=0.1')
     """
+    named = task_named(options)
+    models = list(models) if models is not None and not isinstance(models, (str, Base, Pipeline)) else models
+    if (rounds := by_rounds(named, models)) is not None:
+        return round_study.study("compare", rounds, source, models, y, options)
     plan = Plan(options)
-    given = [made(m) for m in ([models] if isinstance(models, (str, Learner, Pipeline)) else models or [])]
+    given = [made(m) for m in ([models] if isinstance(models, (str, Base, Pipeline)) else models or [])]
     shared = shared_steps(given)
     fronts = [own_front(m, shared) for m in given]
     if maps := [spelled(step) for step in shared if not isinstance(step, Table)]:
@@ -109,7 +118,7 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     plan.source = with_task(plan.source, given)
     opened = plan.open(source, y, [None] if models is None else given)
     if models is None:
-        task, more = task_of(opened)
+        task, more = (named, []) if named is not None else task_of(opened)
         plan.notes += more
         given = [made(m) for m in KINDS[task].dozen]
         fronts = [None] * len(given)
@@ -137,6 +146,9 @@ def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     >>> [m["params"]["C"] for m in report.learners]
     [0.01, 0.1, 1.0]
     """
+    task = task_named(options)
+    if (rounds := by_rounds(task, model)) is not None:
+        return round_study.study("sweep", rounds, source, model, y, options)
     base = bare(made(model))
     grid = {k: listed(options.pop(k)) for k in list(options) if k in base.defaults and k != "hash_bits"}
     if not any(len(v) > 1 for v in grid.values()):

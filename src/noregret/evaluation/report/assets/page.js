@@ -22,7 +22,7 @@
   function short(v) {
     if (v == null) return "-";
     const a = Math.abs(v);
-    if (a !== 0 && (a < 1e-3 || a >= 1e15)) return v.toExponential(1).replace(".0e", "e");
+    if (a !== 0 && (a < 1e-3 || a >= 1e15)) return v.toExponential(1).replace(/\.?0?e\+?/, "e");
     for (const [unit, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
       if (a >= unit) return String(+(v / unit).toPrecision(3)) + letter;
     return String(+v.toPrecision(3));
@@ -50,11 +50,11 @@
 
   // The extent of what is shown, without curves that end far away from the others, and without the first examples of learning
   // curves: they would press the others flat.
-  function extent(u, min, max, learning) {
+  function extent(u, min, max, learning, all) {
     const end = (values) => Math.abs(last(values) ?? 0);
     const shown = u.data.slice(1).filter((values, i) => u.series[i + 1].show);
     const middle = shown.map(end).sort((a, b) => a - b)[shown.length >> 1];
-    const kept = middle ? shown.filter((values) => end(values) <= RUNAWAY * middle) : shown;
+    const kept = middle && !all ? shown.filter((values) => end(values) <= RUNAWAY * middle) : shown;
     const { min: from, max: to } = u.series[0]; // the scale itself is set after this
     const begin = learning && to >= SETTLED ** 2 ? Math.max(from, SETTLED) : from;
     const values = kept.flatMap((line) => line.filter((v, i) => v != null && u.data[0][i] >= begin && u.data[0][i] <= to));
@@ -64,7 +64,7 @@
   function yRange(spec) {
     return (u, min, max) => {
       if (min == null || max == null) return spec.ylog ? [0.1, 1] : [0, 1];
-      const [least, high] = extent(u, min, max, spec.learning);
+      const [least, high] = extent(u, min, max, spec.learning, spec.all);
       if (spec.ylog) return [least / 1.15, high * 1.15];
       const low = spec.tight ? least : Math.min(0, least);
       const pad = 0.04 * (high - low) || 1;
@@ -172,6 +172,7 @@
       then(key);
     };
     mark(now);
+    return mark;
   }
 
   function selector(id, found, then) {
@@ -206,8 +207,8 @@
 
   function curves() {
     let what = report.measures[0].key;
-    let xlog = true;
-    let ylog = false;
+    let xlog = !report.linear;
+    let ylog = report.measures[0].log;
     const draw = chart(byId("curve-chart"), () => {
       const measure = report.measures.find((m) => m.key === what);
       const series = [];
@@ -221,11 +222,16 @@
       report.baselines.forEach((b, i) => {
         if (b.curve[what]) series.push({ label: b.label, x: b.curve.examples, values: b.curve[what], color: color(learners.length + i), dash: DASHES[2 + (i % 2)], width: 1.25 });
       });
-      return { x: "examples", y: measure.title, xlog, ylog, learning: true, form: measure.percent ? percent : null, series, marks };
+      return { x: report.unit, y: measure.title, xlog, ylog, learning: !report.linear, all: report.linear, form: measure.percent ? percent : null, series, marks };
     });
-    choice(byId("curve-what"), report.measures.map((m) => [m.key, m.title]), what, (key) => ((what = key), draw()));
-    choice(byId("curve-x"), [["log", "log x"], ["linear", "linear x"]], "log", (key) => ((xlog = key === "log"), draw()));
-    choice(byId("curve-y"), [["linear", "linear y"], ["log", "log y"]], "linear", (key) => ((ylog = key === "log"), draw()));
+    choice(byId("curve-what"), report.measures.map((m) => [m.key, m.title]), what, (key) => {
+      what = key;
+      const log = report.measures.find((m) => m.key === what).log;
+      if (report.linear) (ylog = log), pressY(log ? "log" : "linear");
+      draw();
+    });
+    choice(byId("curve-x"), [["log", "log x"], ["linear", "linear x"]], xlog ? "log" : "linear", (key) => ((xlog = key === "log"), draw()));
+    const pressY = choice(byId("curve-y"), [["linear", "linear y"], ["log", "log y"]], ylog ? "log" : "linear", (key) => ((ylog = key === "log"), draw()));
   }
 
   const divided = (values, by) => values.map((v, i) => (v == null ? null : v / by[i]));
@@ -247,7 +253,7 @@
 
     const redraw = [
       chart(byId("regret-loss"), () => ({
-        x: "examples", y: `cumulative ${learners[who].regret.loss} loss`, bands: [band, { ...band, series: [2, 1] }],
+        x: report.unit, y: learners[who].regret.title, bands: [band, { ...band, series: [2, 1] }],
         series: [line("learner", curve().cumulative, 0), line(learners[who].regret.best, curve().comparator, 2, { dash: DASHES[1] })],
       })),
       chart(byId("regret-bound"), () => {
@@ -255,7 +261,7 @@
         const scaled = (values) => (each ? divided(values, c.examples) : values);
         const series = [line("regret", scaled(c.regret), 0)];
         if (about() === "regret" && bounded()) series.push(line("theorem's bound", scaled(c.bound), 1, { dash: DASHES[1] }));
-        return { x: "examples", y: each ? "regret an example" : "regret", xlog: log, ylog: log, series };
+        return { x: report.unit, y: each ? `regret a${report.linear ? "" : "n"} ${report.unit.slice(0, -1)}` : "regret", xlog: log, ylog: log, series };
       }),
     ];
     if (byId("regret-measured"))
@@ -264,7 +270,7 @@
           const c = curve();
           const name = about().replaceAll("_", " ");
           return {
-            x: "examples", y: name, xlog: log, ylog: log,
+            x: report.unit, y: name, xlog: log, ylog: log,
             series: [line(name, c.measured || [], 0), line("theorem's bound", c.bound || [], 1, { dash: DASHES[1] })],
           };
         }),
@@ -272,7 +278,7 @@
     if (byId("regret-all"))
       redraw.push(
         chart(byId("regret-all"), () => ({
-          x: "examples", y: "regret an example", xlog: true, ylog: log,
+          x: report.unit, y: `regret a${report.linear ? "" : "n"} ${report.unit.slice(0, -1)}`, xlog: true, ylog: log,
           series: found.map((i, n) => {
             const c = learners[i].regret.curve;
             return { label: learners[i].label, x: c.examples, values: divided(c.regret, c.examples), color: color(i), dash: DASHES[i % 4], width: i === who ? 3 : 1.75, chosen: i === who, show: n < report.shown };
@@ -284,7 +290,7 @@
       const box = byId("regret-measured");
       if (box) box.closest(".chart").hidden = about() === "regret" || !bounded();
     }
-    choice(byId("regret-each"), [["each", "an example"], ["total", "total"]], "each", (key) => ((each = key === "each"), redraw[1]()));
+    choice(byId("regret-each"), [["each", `a${report.linear ? "" : "n"} ${report.unit.slice(0, -1)}`], ["total", "total"]], "each", (key) => ((each = key === "each"), redraw[1]()));
     choice(byId("regret-log"), [["log", "log axes"], ["linear", "linear axes"]], "log", (key) => {
       log = key === "log";
       redraw.forEach((draw) => draw());

@@ -1,0 +1,1 @@
+"""Learners that divide a whole over named columns, round by round: what experts and portfolios share."""

@@ -1,0 +1,230 @@
+"""Rounds: rows that are vectors of numbers, one for each named column, such as the prices of assets or the losses of experts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..inputs.batch import Batch, Position, Reader, Skipped
+from ..inputs.checking import Rows
+from ..portfolio.prices import relatives
+from ..text import brief, meant
+from ..transforms.dates import arrow_moments
+from ..transforms.table_cells import fields_of, is_dates, is_frame, listing
+from .arrays import MemoryReader
+from .delimited import date_form
+from .stream import Stream, open_reader
+
+LAST = "last"  # in a position: the last prices before it
+MISSING = ("refuse", "hold")
+
+
+class Manner(NamedTuple):
+    """How the rows of a source are read as rounds."""
+
+    unit: str = "round"  # what a row is called
+    column: str = "column"  # and what a column is
+    prices: bool = False  # whether rows are prices, of which two that follow each other make a round of relatives
+    missing: str = "refuse"  # "hold": an empty cell means no change
+    time: str | None = None  # the column of dates
+    target: str | None = None  # the column of the truth
+    ignore: tuple[str, ...] = ()
+
+
+class RoundReader(Reader):
+    """The rounds of another reader. A position also holds the last prices, so that a pass from there makes the same rounds."""
+
+    def __init__(self, inner: Reader, manner: Manner) -> None:
+        super().__init__()
+        self.inner, self.manner = inner, manner
+        self.name, self.kind, self.unit = inner.name, inner.kind, inner.unit
+        self.replayable, self.endless = inner.replayable, inner.endless
+        self.paths: Sequence[str] = getattr(inner, "paths", [])
+        self.time = manner.time  # the column of dates, once it is known
+        self.first: list[float] | None = None  # prices before the first row, where they are known
+
+    @property
+    def size(self) -> int | None:  # type: ignore[override]
+        """What there is to read in a pass."""
+        return self.inner.size
+
+    @property
+    def read(self) -> int:  # type: ignore[override]
+        """What was read in this pass."""
+        return self.inner.read
+
+    @property
+    def skipped(self) -> Skipped:
+        """Bad rows left out."""
+        return self.inner.skipped
+
+    @skipped.setter
+    def skipped(self, found: Skipped) -> None:
+        """Leave it to the reader behind."""
+
+    def batches(self, position: Position | None = None) -> Iterator[Batch]:
+        """Yield rounds; of prices the first row makes none."""
+        last = self.first if position is None else position.get(LAST)
+        before = None if last is None else np.array(last)
+        row = 0 if position is None else position.get("examples", 0)
+        for batch in self.inner.batches(position):
+            X, y, names, dates = self.numbers(batch, row)
+            row += batch.n
+            where = batch.position
+            if self.manner.prices or self.manner.missing == "hold":
+                X, before = self.relatives(X, before, names, row - len(X))
+                if len(X) < batch.n:
+                    dates, y = dates if dates is None else dates[1:], y if y is None else y[1:]
+                where = {**where, LAST: before.tolist()} if self.manner.prices else where
+            rows = Rows("dense", (np.ascontiguousarray(X),), len(X), X.shape[1], names).beside(id=dates)
+            yield Batch(rows, y, where)
+
+    # ---- cells -------------------------------------------------------------------------------------------------------
+    def numbers(self, batch: Batch, row: int) -> tuple[np.ndarray, np.ndarray | None, list[str] | None, np.ndarray | None]:
+        """Return the numbers of a batch, NaN where a cell is empty, the truth, the names of the columns, and dates."""
+        if isinstance(batch.data, Rows):
+            return self.dense(batch.data), None if batch.y is None else np.asarray(batch.y, np.float64), batch.data.names, None
+        columns = dict(fields_of(batch.data)) if not isinstance(batch.data, list) else arrow_columns(batch.data)
+        manner = self.manner
+        for name in (manner.time, manner.target, *manner.ignore):
+            if name is not None and name not in columns:
+                known = [*columns]
+                raise ValueError(f"{self.title} has no column {name!r}. {meant(name, known)}There are {listing(known)}")
+        if self.time is None:
+            self.time = next((n for n, array in columns.items() if n not in manner.ignore and is_time(array)), None)
+        apart = {self.time, manner.target, *manner.ignore}
+        names = [name for name in columns if name not in apart]
+        if not names:
+            raise ValueError(f"{self.title} has no column of numbers: there are {listing([*columns])}")
+        X = np.column_stack([self.cells(name, columns[name], row) for name in names])
+        y = None if manner.target is None else self.cells(manner.target, columns[manner.target], row)
+        y = batch.y if y is None else y  # type: ignore[assignment]
+        dates = None if self.time is None else self.dates(columns[self.time])
+        return X, y, names, dates
+
+    def dense(self, rows: Rows) -> np.ndarray:
+        """Return rows of numbers as an array."""
+        if rows.layout != "dense":
+            raise TypeError(f"{self.title} is {self.kind}, sparse rows: expected a table or an array, a row a {self.manner.unit}")
+        return np.asarray(rows.arrays[0], np.float64)
+
+    def cells(self, name: str, array: Any, row: int) -> np.ndarray:
+        """Return a column as numbers, NaN where a cell is empty; refuse text."""
+        import pyarrow as pa
+
+        try:
+            return np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            k, found = next((k, v) for k, v in enumerate(array.to_pylist()) if not is_number(v))
+        hint = f", or leave the column out (ignore, --ignore {name})" if row + k == 0 else ""
+        raise ValueError(f"{self.place(row + k, name)}: expected a number, found {brief(found)}{hint}")
+
+    def dates(self, array: Any) -> np.ndarray:
+        """Return dates as texts; what is no date is kept as it is."""
+        name = str(self.time)
+        if not is_time(array):
+            return np.array([str(v) for v in array.to_pylist()], object)
+        form = None if is_dates(array) else date_form(array, None)
+        moments = arrow_moments(name, array, form if form in ("dmy", "mdy") else None)
+        day = moments.astype("M8[D]")
+        told = day if (day == moments).all() else moments.astype("M8[s]")
+        return np.array([str(v) for v in told], object)
+
+    def relatives(self, X: np.ndarray, before: np.ndarray | None, names: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return price relatives and the last prices; with missing="hold" an empty cell means that the price did not change."""
+        holds = self.manner.missing == "hold"
+        if not self.manner.prices:
+            return np.where(np.isnan(X), 1.0, X), X[-1]
+        if before is not None and X.shape[1] != len(before):
+            raise ValueError(f"{self.title}: expected {len(before)} prices in row {row + 1}, found {X.shape[1]}")
+        with np.errstate(invalid="ignore"):
+            wrong = ~((X > 0.0) & (np.inf > X)) & ~(holds & np.isnan(X))
+        if before is None:
+            wrong[0] |= np.isnan(X[0])
+        if wrong.any():
+            i, k = (int(v) for v in np.argwhere(wrong)[0])
+            empty = np.isnan(X[i, k])
+            hint = ". Give missing='hold' if it did not change that day" if empty and not holds else ""
+            hint = (
+                ". Leave the column out (ignore, --ignore), or begin with a row in which all have prices"
+                if empty and holds
+                else hint
+            )
+            found = "nothing" if empty else repr(float(X[i, k]))
+            raise ValueError(
+                f"{self.place(row + i, k if names is None else names[k])}: expected a price above 0, found {found}{hint}"
+            )
+        last = np.array(X[-1] if before is None else np.where(np.isnan(X[-1]), before, X[-1]))
+        for j in np.flatnonzero(np.isnan(X[-1])):
+            known = X[~np.isnan(X[:, j]), j]
+            last[j] = known[-1] if len(known) else last[j]
+        held = self.manner.missing if holds else None
+        empty_rows = np.empty((0, X.shape[1]))
+        return (relatives(X, before, held) if len(X) > 1 or before is not None else empty_rows), last
+
+    def place(self, row: int, name: Any) -> str:
+        """Return where a cell is; rows count from 1, without a heading."""
+        return f"{self.title}, row {row + 1}, {self.manner.column} {brief(name)}"
+
+    def commit(self, position: Position) -> None:
+        """Pass it on."""
+        self.inner.commit(position)
+
+
+def is_time(array: Any) -> bool:
+    """Return whether a column of Arrow holds dates, or texts that are."""
+    import pyarrow as pa
+
+    texts = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
+    return is_dates(array) or (texts and date_form(array, None) is not None)
+
+
+def is_number(v: Any) -> bool:
+    """Return whether a cell is empty or a number."""
+    try:
+        return v is None or float(v) is not None
+    except (TypeError, ValueError):
+        return False
+
+
+def arrow_columns(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return dicts as columns of Arrow."""
+    import pyarrow as pa
+
+    names = list(dict.fromkeys(name for record in records for name in record))
+    return {name: pa.array([record.get(name) for record in records]) for name in names}
+
+
+def rounds(
+    source: Any,
+    y: Any = None,
+    *,
+    manner: Manner,
+    format: str | None = None,  # noqa: A002
+    on_bad: str = "stop",
+    threads: int = 2,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+) -> Stream:
+    """Return a source as a Stream of rounds: a path, an array or a frame, whose index is taken for dates where it has some."""
+    if isinstance(source, Stream):
+        return source
+    if manner.missing not in MISSING:
+        raise ValueError(f"missing must be 'refuse' or 'hold', got {manner.missing!r}")
+    cells = {"header": header, "delimiter": delimiter, "decimal": decimal}
+    inner: Reader
+    if isinstance(source, np.ndarray) or (isinstance(source, list) and source and isinstance(source[0], (list, tuple, np.ndarray))):
+        X = np.asarray(source, np.float64)  # unlike rows of features, cells may be empty
+        if X.ndim != 2:
+            raise ValueError(f"expected an array of two dimensions, a row a {manner.unit}, got {X.ndim}")
+        truth = None if y is None else np.asarray(y, np.float64)
+        inner = MemoryReader(Rows("dense", (X,), len(X), X.shape[1]), truth, None, "arrays", "arrays")
+    else:
+        if is_frame(source) and getattr(getattr(source, "index", None), "dtype", np.dtype(float)).kind == "M":
+            source = source.reset_index(names=source.index.name or "date")
+        options = {"hash_bits": None, "on_bad": on_bad, "threads": threads, **cells, "cross": ()}
+        inner = open_reader(source, y, format, **options)
+    return Stream(RoundReader(inner, manner))

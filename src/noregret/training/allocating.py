@@ -1,0 +1,94 @@
+"""Where a stream of rounds and an allocator meet: how the rows of a source are read for it, and how it learns them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..inputs.batch import Batch
+from ..streams.round_reader import LAST, Manner, RoundReader, rounds
+from ..streams.stream import Stream
+from ..text import meant
+from .opening import OtherOptions, unset
+
+READ = ("format", "on_bad", "threads", "header", "delimiter", "decimal")  # options of any source of text
+FAR = 3.0  # a relative of most days lies between 1/3 and 3
+NEAR = 0.01  # and those in the middle as near to 1
+NOTED = "rounds"  # in the extras of a model: how its rows were read
+
+
+def opened_rounds(source: Any, y: Any, options: Mapping[str, Any], learner: Any, takes: Sequence[str]) -> tuple[Stream, list[str]]:
+    """Return a source as rounds for a learner, and what was found out about it.
+
+    `takes` are the options of the task. A model that has learned knows them: others than it was trained with are refused.
+    """
+    given = {k: v for k, v in options.items() if not unset(v)}
+    known = learner.extras.get(NOTED, {})
+    for name in given:
+        if name not in (*takes, *READ):
+            able = [*takes, *READ]
+            raise TypeError(f"{name!r} means nothing to {learner.name}. {meant(name, able)}It takes {', '.join(able)}")
+    for name, value in given.items():
+        if name in takes and learner.started and known.get(name) != plain(value):
+            was = f"with {name}={known[name]!r}" if name in known else f"without {name}="
+            raise OtherOptions(f"the model was trained {was}, not {name}={value!r}: leave out {name}=")
+    own = {**known, **{k: plain(v) for k, v in given.items() if k in takes}}
+    asked: dict[str, Any] = {k: tuple(v) if k == "ignore" else v for k, v in own.items()}
+    manner = Manner(unit=learner.unit, column=learner.axis, **asked)
+    found = rounds(source, y, manner=manner, **{k: v for k, v in given.items() if k in READ})
+    notes = scouted(found, "prices" in takes)
+    if (manner.target is not None or y is not None) and "loss" in learner.defaults and learner.loss is None:
+        learner.set_params(loss="square")
+        notes.append("The columns are advice: their loss is the square loss (loss, --loss).")
+    reader = found.reader
+    if isinstance(reader, RoundReader):
+        learner.extras[NOTED] = {**own, **({"time": reader.time} if reader.time is not None else {})}
+    return found, notes
+
+
+def plain(value: Any) -> Any:
+    """Return an option as JSON has it."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def scouted(opened: Stream, priced: bool) -> list[str]:
+    """Look at the first rows of a source that can be read again; return what was found out: its column of dates, likely mistakes.
+
+    With `priced`, rows are relatives or prices, and prices that would be taken for relatives are refused.
+    """
+    reader = opened.reader
+    if not isinstance(reader, RoundReader) or not reader.replayable:
+        return []
+    scout = RoundReader(copy.copy(reader.inner), reader.manner._replace(prices=False, missing="hold"))
+    first = next(iter(scout.batches()), None)
+    notes = []
+    if scout.time is not None and reader.time is None:
+        notes.append(f"Column {scout.time!r} holds dates, and was taken to name the {reader.manner.unit}s (time, --time).")
+    reader.time = scout.time
+    X = np.empty((0, 1)) if first is None else first.data.arrays[0]
+    middle = float(np.median(X)) if priced and len(X) else 1.0
+    if not reader.manner.prices and not 1.0 / FAR < middle < FAR:
+        hint = "these look like prices. Give prices=True"
+        raise ValueError(f"{reader.title}: half of the numbers are above {middle:g}, and relatives are near 1: {hint}")
+    if reader.manner.prices and len(X) > 2 and abs(middle - 1.0) < NEAR:
+        notes.append(f"Half of the prices are above {middle:g}: if they are relatives already, leave out prices (--prices).")
+    return notes
+
+
+def last_prices(found: Mapping[str, Any] | None) -> Any:
+    """Return the last prices of what was learned before: a new file goes on from them."""
+    return (((found or {}).get("end")) or {}).get(LAST)
+
+
+def learn_rounds(learner: Any, batch: Batch) -> Any:
+    """Let an allocator learn the rounds of a batch; return what happened in each. An error names the file."""
+    truth = {} if batch.y is None else {"y": batch.y}
+    try:
+        return learner.learn_rounds(batch.data.arrays[0], batch.data.names, **truth)
+    except (ValueError, TypeError) as e:
+        if "path" not in batch.position:
+            raise
+        raise type(e)(f"{batch.position['path']}: {e}") from e
