@@ -16,7 +16,6 @@ from .text import shortened
 from .transforms.maps import MAPS
 from .transforms.pipeline import Pipeline, pipeline
 from .transforms.step import Map, Step
-from .unsupervised.components import Components
 
 LONGEST = 40  # of a value in a title: groups may be thousands of names
 
@@ -28,7 +27,7 @@ def made(model: Any, given: Mapping[str, Any] | None = None, room: str = "") -> 
     `given` are settings besides those of the text; with `room`, a name may lack this beginning.
     """
     if isinstance(model, (Base, Pipeline)):
-        return answering(model)
+        return model
     if not isinstance(model, str):
         hint = f": make one, {model.__name__}()" if isinstance(model, type) and issubclass(model, Base) else ""
         raise TypeError(f"expected a learner or its name, got {model!r}{hint}")
@@ -37,14 +36,7 @@ def made(model: Any, given: Mapping[str, Any] | None = None, room: str = "") -> 
     settings = {key: parse_value(said) for key, said in found.settings.items()}
     full = f"{room}{found.name}"
     learner = by_name(full if known(full) is not None else found.name, **settings | dict(given or {}))
-    return pipeline(*maps, learner) if maps else answering(learner)
-
-
-def answering(model: Any) -> Any:
-    """Return the model, if it answers: a learner of components does not, and stands before one that does."""
-    if isinstance(model, Components):
-        raise ValueError(f"{model.name} learns components and answers nothing: put it before a learner, as in {model.name}(5)>pa1")
-    return model
+    return pipeline(*maps, learner) if maps else learner
 
 
 def validated(model: Any) -> Any:

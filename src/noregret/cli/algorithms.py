@@ -22,7 +22,7 @@ WHERE_TO_START = (
 
 
 @click.command("algorithms", cls=Command, short_help="List the learners.")
-@click.option("--task", cls=Option, type=click.Choice((*TASKS, "components")), help="Only the learners of one task.")
+@click.option("--task", cls=Option, type=click.Choice(TASKS), help="Only the learners of one task.")
 @plugin_option
 @click.option("--json", "as_json", cls=Option, is_flag=True, help="Print JSON instead of a table.")
 def command(task: str | None, as_json: bool) -> None:

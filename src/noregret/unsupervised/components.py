@@ -14,6 +14,7 @@ from ..inputs.checking import Rows
 from ..inputs.features import Columns, Features, Hashed, Names, Numbers, is_dicts, read_all, stacked
 from ..learners.base import Base
 from ..learners.columned import Columned
+from ..learners.learner import Progress
 from .decomposition import Decomposition
 
 LARGEST = 1e100  # of a value: sums of squares of squares stay finite
@@ -143,19 +144,47 @@ class Components(Columned, Base):
 
     def learn_mapped(self, rows: Rows, learn: bool) -> np.ndarray:
         """Return the coordinates of checked rows, each from before it is learned, if it is; of a learner of nothing they are 0."""
-        m = self.held
-        if m is None:
-            m = self.new_model(Columns(rows.width, False) if rows.layout == "dense" else Numbers(False))
-        m.features.check(rows, type(self).__name__)
-        if not learn:
-            found: np.ndarray = m.answer(m.features.rows(rows, False))[0]
-            return found
+        features = Columns(rows.width, False) if rows.layout == "dense" else Numbers(False)
+        return (self.learned_rows if learn else self.answered_rows)(rows, features)[0]
+
+    def learn_rows(
+        self, rows: Rows, y: Any = None, c: np.ndarray | None = None, features: Features | None = None, keep: bool = True
+    ) -> list[Progress]:
+        """Learn checked rows of a source, as other learners do; return their squared residuals from before. y is not looked at."""
+        if c is not None:
+            raise ValueError(f"{self.name} takes rows as they come, without weights: leave out weight (--weight)")
+        return [Progress(self.learned_rows(rows, features)[1][:, None], self.targets(y, rows.n))]
+
+    def targets(self, y: Any, n: int) -> np.ndarray:
+        """Return zeros: there are no targets."""
+        return np.zeros(n)
+
+    def learned_rows(self, rows: Rows, features: Features | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Learn checked rows of a source; return coordinates and squared residuals from before.
+
+        `features` is the table of features of a model that begins here.
+        """
+        m = self._fitting(rows, features)
         self.learnable(rows, m)
         placed = m.features.rows(rows, True)
         m.widen()
-        found = m.learn_rows(placed)[0]
+        found: tuple[np.ndarray, np.ndarray] = m.learn_rows(placed)
         self.model = m
         return found
+
+    def answered_rows(self, rows: Rows, features: Features | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return coordinates and squared residuals of checked rows of a source; nothing is learned."""
+        m = self._fitting(rows, features)
+        found: tuple[np.ndarray, np.ndarray] = m.answer(m.features.rows(rows, False))
+        return found
+
+    def _fitting(self, rows: Rows, features: Features | None) -> Any:
+        """Return the model, or a new one over these features, that checked rows fit."""
+        if isinstance(features, Numbers) and features.titles is not None and not self.model_class.grows:
+            features = Columns(rows.width, False)  # the columns of the table so far
+        m = self.model if features is None or self.started else self.new_model(features)
+        m.features.check(rows, type(self).__name__)
+        return m
 
     # ---- answers -----------------------------------------------------------------------------------------------------
     def transform(self, X: Any) -> np.ndarray:

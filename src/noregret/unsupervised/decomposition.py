@@ -70,23 +70,7 @@ class Decomposition(Held):
     # ---- rows --------------------------------------------------------------------------------------------------------
     def dense(self, rows: Rows) -> Iterator[np.ndarray]:
         """Yield rows, which are in their places, as arrays as wide as the state, in runs that take bounded memory."""
-        d = self.dims["feature"]
-        if rows.layout == "dense" and rows.width == d:
-            X = rows.arrays[0]
-            size = rows.n if X.dtype == np.float64 else max(1, ROOM // d)
-            for a in range(0, rows.n, size):
-                yield np.ascontiguousarray(X[a : a + size], np.float64)
-            return
-        size = max(1, ROOM // d)
-        for a in range(0, rows.n, size):
-            part = rows.cut(a, min(a + size, rows.n)).packed()
-            X = np.full((part.n, d), self.absent)
-            if part.layout == "dense":
-                X[:, : part.width] = part.arrays[0]
-            else:
-                indptr, indices, data = part.arrays
-                X[np.repeat(np.arange(part.n), np.diff(indptr)), indices.astype(np.int64)] = data
-            yield X
+        return in_runs(rows, self.dims["feature"], self.absent)
 
     def learn_rows(self, rows: Rows, told: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Learn rows in their places; return the coordinates and squared residuals of each from before it.
@@ -184,3 +168,23 @@ class Decomposition(Held):
         rank = int(s.rank[0]) if hasattr(s, "rank") else 0
         expect(rank <= dims["component"], "no more components than there is room for", rank)
         expect(not self.batched or int(s.waiting[0]) < max(dims["batch"], 1), "fewer rows waiting than a batch", self.n_pending)
+
+
+def in_runs(rows: Rows, d: int, absent: float = 0.0) -> Iterator[np.ndarray]:
+    """Yield rows as arrays of d columns, in runs that take bounded memory."""
+    if rows.layout == "dense" and rows.width == d:
+        X = rows.arrays[0]
+        size = rows.n if X.dtype == np.float64 else max(1, ROOM // d)
+        for a in range(0, rows.n, size):
+            yield np.ascontiguousarray(X[a : a + size], np.float64)
+        return
+    size = max(1, ROOM // d)
+    for a in range(0, rows.n, size):
+        part = rows.cut(a, min(a + size, rows.n)).packed()
+        X = np.full((part.n, d), absent)
+        if part.layout == "dense":
+            X[:, : part.width] = part.arrays[0]
+        else:
+            indptr, indices, data = part.arrays
+            X[np.repeat(np.arange(part.n), np.diff(indptr)), indices.astype(np.int64)] = data
+        yield X

@@ -32,6 +32,7 @@ class Expert(Decomposition):
     """The model of `OnlinePCA(method="expert")`."""
 
     State = State
+    grows = False
 
     def __init__(self, learner: Any, features: Features) -> None:
         if isinstance(features, (Names, Numbers)):

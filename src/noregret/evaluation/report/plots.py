@@ -112,7 +112,7 @@ def regret(figure: Any, report: Report, rows: Sequence[Learner], who: Learner) -
     figure.set_size_inches(4.6 * panels, 4.2)
     left, right, *third = (new_axes(a, "examples", "") for a in figure.subplots(1, panels))
     left.set_title("Loss so far", loc="left")
-    left.set_ylabel(f"cumulative {words(found['loss'])} loss")
+    left.set_ylabel(found.get("title") or f"cumulative {words(found['loss'])} loss")
     line(left, c["examples"], c["cumulative"], 0, who["label"], bold=True)
     line(left, c["examples"], c["comparator"], 2, summary.best_words(found), dash=1, bold=True)
     left.fill_between(c["examples"], numbers(c["cumulative"]), numbers(c["comparator"]), color=lines(1)[0], alpha=0.18, linewidth=0)

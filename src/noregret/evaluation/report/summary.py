@@ -43,6 +43,8 @@ WORDS = {
     "brier": "Brier score",
     "ece": "calibration error",
     "unforecast": "rows without forecast",
+    "unexplained": "share of energy not explained",
+    "residual": "mean squared residual",
 }
 BLANK: Learner = {
     "model": None,
@@ -329,7 +331,9 @@ def measures(learners: Sequence[Learner]) -> list[Measure]:
         named["loss"] = f"{words(followed.pop())} loss"
     keys = [*(k for k in order if k in found), *(k for k in found if k not in order)]
     shares = ("accuracy", "drawdown")
-    return [Measure(k, named.get(k, words(k)), k.endswith("error") or k in shares, k in log_curves()) for k in keys]
+    return [
+        Measure(k, named.get(k, words(k)), k.endswith(("error", "unexplained")) or k in shares, k in log_curves()) for k in keys
+    ]
 
 
 def sweep_measures(learners: Sequence[Learner]) -> list[Measure]:
@@ -344,6 +348,7 @@ def sweep_measures(learners: Sequence[Learner]) -> list[Measure]:
         "error": "error",
         **scores,
         "paid": "paid",
+        "residual": "mean squared residual",
         "loss": f"{words(loss or '')} loss",
         "regret": "regret",
         "nonzeros": "non-zero weights",
