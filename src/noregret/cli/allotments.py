@@ -39,7 +39,7 @@ def told(learner: Any) -> str:
 
 
 # ---- predict -------------------------------------------------------------------------------------------------------------
-def predicted(model: Any, source: Any, options: Mapping[str, Any], out: TextIO, form: str, **_: Any) -> None:
+def predicted(model: Any, source: Any, options: Mapping[str, Any], out: TextIO, form: str, **others: Any) -> None:
     """Write the weights for the next round, a line for each column; with a source, those after its rounds too.
 
     A copy learns the rounds of a source, so that the model stays as it is. Of experts with a loss, rows without a truth are

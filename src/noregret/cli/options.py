@@ -126,8 +126,8 @@ source_options, SOURCE = group(
         "--task",
         type=click.Choice(TASKS),
         help="The kind of problem, where neither the learner nor the rows tell it. Rows are days of relatives or prices for "
-        "portfolio, losses or advice for experts; short names of learners do there. Components need no labels: those that are there "
-        "judge them.",
+        "portfolio, losses or advice for experts; short names of learners do there. Components are not learned from "
+        "labels, but judged by them.",
     ),
     one("--target", metavar="COLUMN", help="Column of the label or target, in tables; of experts, that of the truth."),
     one("--weight", metavar="COLUMN", help="Column of weights of the rows."),

@@ -23,7 +23,7 @@ def shape_of(given: Any) -> Shape | None:
     """Return the height and width of images from "28x28", or two numbers."""
     if given is None:
         return None
-    found = re.fullmatch(r"\s*(\d+)\s*[x×,]\s*(\d+)\s*", given) if isinstance(given, str) else None
+    found = re.fullmatch(r"\s*(\d+)\s*[x,]\s*(\d+)\s*", given) if isinstance(given, str) else None
     pair = found.groups() if found else given
     try:
         height, width = (int(v) for v in pair)

@@ -1,4 +1,4 @@
-"""What is measured of learners of components: what they leave of rows, from before each is learned, and whether it tells outliers."""
+"""What learners of components leave of rows, from before each is learned, and whether that tells outliers."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ class Ground:
         self.values: set[Any] = set()  # of the labels
         self.kept: list[tuple[Rows, Any]] = []
         self.stride = 1
+        self.seconds = 0.0  # that it took
 
     @property
     def marked(self) -> bool:

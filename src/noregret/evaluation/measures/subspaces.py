@@ -1,4 +1,4 @@
-"""The best subspace in hindsight, exact from the scatter matrix of all rows, and the regret of learners of components against it."""
+"""The best subspace in hindsight, exact from the scatter matrix of all rows, and the regret against it."""
 
 from __future__ import annotations
 

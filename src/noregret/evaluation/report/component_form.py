@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...text import amount, percent, plural, printable, shortened
 from . import plots, summary
 from .forms import Form
-from .images import BELOW, HIGH, LEFT, WIDE, Axis, frame, inline, pixels, ticks
+from .images import BELOW, HIGH, LEFT, WIDE, Axis, compact, frame, inline, pixels, ticks
 from .page import listed, section
 from .palette import LIGHT_PAPER, lines
 from .summary import Learner
@@ -47,9 +47,9 @@ def groups(found: dict[str, Any]) -> list[tuple[str | None, list[int]]]:
     if labels is None or len(known := sorted(set(labels), key=lambda v: (isinstance(v, str), v))) > 5 * COLOURS:
         return [(None, list(range(len(found["x"]))))]
     named = known if len(known) <= COLOURS else known[: COLOURS - 1]
-    groups = [(str(v), [i for i, label in enumerate(labels) if label == v]) for v in named]
     rest = [i for i, label in enumerate(labels) if label not in named]
-    return groups + ([("others", rest)] if rest else [])
+    own = ((str(v), [i for i, label in enumerate(labels) if label == v]) for v in named)
+    return [*own, *([("others", rest)] if rest else [])]
 
 
 # ---- the page ----------------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def scattered(found: dict[str, Any]) -> str:
         if label is not None:
             keys.append(f'<span><i style="background:{shade}"></i>{escape(shortened(label, 30))}</span>')
     first, second = found["coordinates"]["components"]
-    drawn = frame(across, up, [(v, amount(v)) for v in ticks(across.low, across.high)], "".join(dots), "rows by two coordinates")
+    drawn = frame(across, up, [(v, compact(v)) for v in ticks(across.low, across.high)], "".join(dots), "rows by two coordinates")
     named = f'<p class="keys small">{"".join(keys)}</p>' if keys else ""
     note = f"{plural(len(x), 'row')} of the stream: component {first} across, {second} up."
     return f'<div class="chart"><h3>Rows</h3><p class="quiet small">{note}</p>{drawn}{named}</div>'
@@ -115,8 +115,10 @@ def spectrum(found: dict[str, Any]) -> str:
         f'height="{max(HIGH - BELOW - up.at(v), 0.0):.1f}"><title>{amount(v)}</title></rect>'
         for i, v in enumerate(sizes)
     )
-    marks = [(v, amount(v + 1)) for v in (t - 1 for t in ticks(1, len(sizes), 10)) if v >= 0 and v == int(v)]
-    drawn = frame(across, up, marks or [(0.0, "1")], f'<g style="fill:var(--c0)">{bars}</g>', "spectrum")
+    numbers = [row["component"] for row in found["top"]]  # of the largest, which stand here as they do above
+    every = max(1, len(sizes) // 12)
+    marks = [(i, str(numbers[i]) if i < len(numbers) else "") for i in range(0, len(sizes), every)]
+    drawn = frame(across, up, marks, f'<g style="fill:var(--c0)">{bars}</g>', "spectrum")
     return f'<div class="chart"><h3>Spectrum</h3><p class="quiet small">The {found["of"]} along each component.</p>{drawn}</div>'
 
 

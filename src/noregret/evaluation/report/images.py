@@ -60,6 +60,14 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [step * k for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
+def compact(v: float) -> str:
+    """Return a number in few characters: 950, 12k, 3.4M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(v) >= size:
+            return f"{v / (1e3 if letter == 'k' else size):g}{letter}"
+    return amount(v)
+
+
 class Axis:
     """Where numbers lie between two ends of a line."""
 
@@ -78,7 +86,7 @@ def frame(across: Axis, up: Axis, marks: Sequence[tuple[float, str]], inner: str
     for v in ticks(up.low, up.high):
         y = up.at(v)
         parts.append(
-            f'<line x1="{LEFT}" x2="{WIDE}" y1="{y:.1f}" y2="{y:.1f}"/><text x="{LEFT - 6}" y="{y + 4:.1f}">{amount(v)}</text>'
+            f'<line x1="{LEFT}" x2="{WIDE}" y1="{y:.1f}" y2="{y:.1f}"/><text x="{LEFT - 6}" y="{y + 4:.1f}">{compact(v)}</text>'
         )
     for v, text in marks:
         parts.append(f'<text class="below" x="{across.at(v):.1f}" y="{HIGH - BELOW + 18}">{text}</text>')

@@ -43,7 +43,7 @@ WORDS = {
     "brier": "Brier score",
     "ece": "calibration error",
     "unforecast": "rows without forecast",
-    "unexplained": "share of energy not explained",
+    "unexplained": "unexplained energy",
     "residual": "mean squared residual",
 }
 BLANK: Learner = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from time import thread_time
+from time import perf_counter, thread_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,17 +49,55 @@ class Taken(NamedTuple):
         return self.batch.n
 
 
+class Followed:
+    """What was left of rows along a stream, with the points of its curves."""
+
+    def __init__(self, own: Mapping[str, Any]) -> None:
+        self.figures = Residuals(own.get("window"), own.get("fading"))
+        self.points: list[dict[str, Any]] = []
+        self.marks = points()
+        self.mark = next(self.marks)
+
+    def cuts(self, n: int) -> Iterator[slice]:
+        """Yield the parts of n rows between points, and note a point after each that ends at one."""
+        a = 0
+        while a < n:
+            b = min(n, a + self.mark - self.figures.examples)
+            yield slice(a, b)
+            if self.figures.examples == self.mark:
+                self.points.append(self.figures.point())
+                self.mark = next(self.marks)
+            a = b
+
+    def note(self, left: np.ndarray, taken: Taken, part: slice) -> None:
+        """Take what was left of some rows."""
+        self.figures.take(left, taken.energy[part], None if taken.outlier is None else taken.outlier[part])
+
+    def end(self) -> None:
+        """Note the last point."""
+        if not self.points or self.points[-1]["examples"] < self.figures.examples:
+            self.points.append(self.figures.point())
+
+    def result(self, label: str, marked: bool, curves: Sequence[str]) -> dict[str, Any]:
+        """Return what a report says of it."""
+        kept = ("examples", *(k for k in along(curves) if k in self.points[0]))
+        curve = {k: [p[k] for p in self.points] for k in kept}
+        return {"label": label, "examples": self.figures.examples, "metrics": self.figures.metrics(marked), "curve": curve}
+
+
 class ComponentRun:
     """A learner with what is measured of it."""
 
     def __init__(self, learner: Any, label: str, kind: Kind, opened: Stream, own: Mapping[str, Any]) -> None:
         self.learner, self.label, self.kind, self.opened = learner, label, kind, opened
-        self.figures = Residuals(own.get("window"), own.get("fading"))
+        self.followed = Followed(own)
         self.seconds = 0.0
         self.failed: Exception | None = None
-        self.points: list[dict[str, Any]] = []
-        self.marks = points()
-        self.mark = next(self.marks)
+
+    @property
+    def figures(self) -> Residuals:
+        """The figures so far."""
+        return self.followed.figures
 
     def features(self, batch: Batch) -> Features | None:
         """Return the features of a model that begins with these rows."""
@@ -72,37 +110,25 @@ class ComponentRun:
 
     def take(self, taken: Taken) -> None:
         """Learn rows, stopping at the points of the curves."""
-        a, n = 0, taken.n
-        while a < n:
-            b = min(n, a + self.mark - self.figures.examples)
-            piece = taken.batch.cut(a, b)
+        for part in self.followed.cuts(taken.n):
+            piece = taken.batch.cut(part.start, part.stop)
             start = thread_time()
             done = self.learner.learn_rows(piece.data, None, piece.c, self.features(piece))
             self.seconds += thread_time() - start
-            left = np.concatenate([p.f[:, 0] for p in done])
-            self.figures.take(left, taken.energy[a:b], None if taken.outlier is None else taken.outlier[a:b])
-            if self.figures.examples == self.mark:
-                self.points.append(self.figures.point())
-                self.mark = next(self.marks)
-            a = b
+            self.followed.note(np.concatenate([p.f[:, 0] for p in done]), taken, part)
 
     def finish(self) -> None:
         """Learn what waits for a batch, and note the last point."""
         self.learner.finish()
-        if not self.points or self.points[-1]["examples"] < self.figures.examples:
-            self.points.append(self.figures.point())
+        self.followed.end()
 
     def result(self, marked: bool) -> dict[str, Any]:
         """Return the object of this learner in a report."""
         m = self.learner
-        kept = ("examples", *(k for k in along(self.kind.curves) if k in self.points[0]))
         return {
             "model": m.name,
-            "label": self.label,
             "params": {k: v for k, v in m.get_params().items() if not isinstance(v, np.ndarray)},
-            "examples": self.figures.examples,
-            "metrics": self.figures.metrics(marked),
-            "curve": {k: [p[k] for p in self.points] for k in kept},
+            **self.followed.result(self.label, marked, self.kind.curves),
             "bytes": sum(a.nbytes for a in m.model.arrays().values()),
             "seconds": self.seconds,
             "examples_per_second": self.figures.examples / self.seconds if self.seconds else None,
@@ -162,9 +188,11 @@ def prepared(rows: Stream, ground: Ground, limit: int | None, shape: Any) -> Ite
         if batch.n == 0:
             continue
         check_shape(shape, max(batch.data.width, 1) - rows.unused)
+        start = perf_counter()
         energy, dense = ground.take(batch.data)
         ground.keep(batch.data, batch.y, done)
         done += batch.n
+        ground.seconds += perf_counter() - start
         yield Taken(batch, energy, ground.judge(batch.y), dense)
 
 
@@ -172,11 +200,11 @@ def passed(kind: str, rows: Replay, runs: Sequence[ComponentRun], own: Mapping[s
     """Take the stream once; return the report."""
     entry, opened, regret = runs[0].kind, rows.opened, own.get("regret")
     ground, scatter = Ground(), Scatter(bool(regret))
-    bare = Residuals(own.get("window"), own.get("fading"))  # no components: all of the energy is left
-    blind = Trivial("mean so far", bare)
+    blind = Followed(own)  # no components: all of the energy is left
 
     def taken(batch: Taken) -> None:
-        blind.take(batch)
+        for part in blind.cuts(batch.n):
+            blind.note(batch.energy[part], batch, part)
         if regret is not False:
             for X in batch.dense:
                 scatter.add(X)
@@ -187,7 +215,8 @@ def passed(kind: str, rows: Replay, runs: Sequence[ComponentRun], own: Mapping[s
     for run in done:
         run.finish()
     results = [run.result(ground.marked) for run in done]
-    trivial = [blind.result(ground.marked)]
+    blind.end()
+    trivial = [blind.result("mean so far", ground.marked, entry.curves)]
     notes = [left_behind(run) for run in runs if run.failed is not None] + notes
     if regret is not False and not stopped:
         notes += add_regret(rows, done, results, scatter, own.get("limit"))
@@ -204,31 +233,13 @@ def passed(kind: str, rows: Replay, runs: Sequence[ComponentRun], own: Mapping[s
         "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
         "baselines": trivial,
         "task": str(done[0].learner.task),
-        "seconds_reading": reading,
+        "seconds_reading": max(reading - ground.seconds, 0.0),
         "level": compiling.level(),
         "version": __version__,
         "date": datetime.now(UTC).isoformat(" ", "seconds"),
         "warnings": warnings(results, trivial[0]),
     }
     return Report(kind, data, results, None, notes, own.get("sort") or entry.decides)
-
-
-class Trivial:
-    """What needs no components, followed as learners are."""
-
-    def __init__(self, label: str, figures: Residuals) -> None:
-        self.label, self.figures = label, figures
-        self.points: list[dict[str, Any]] = []
-
-    def take(self, taken: Taken) -> None:
-        """Take rows of which all is left, and note a point."""
-        self.figures.take(taken.energy, taken.energy, taken.outlier)
-        self.points.append(self.figures.point())
-
-    def result(self, marked: bool) -> dict[str, Any]:
-        """Return the object of a baseline in a report."""
-        curve = {k: [p[k] for p in self.points] for k in ("examples", "residual", "unexplained")}
-        return {"label": self.label, "examples": self.figures.examples, "metrics": self.figures.metrics(marked), "curve": curve}
 
 
 # ---- regret --------------------------------------------------------------------------------------------------------------
@@ -243,11 +254,13 @@ def add_regret(
         return [f"Regret was left out: {scatter.why}.", *notes] if subspaces else notes
     best = scatter.best(subspaces)
     again = rows.held or rows.reader.replayable
-    at = [p["examples"] for p in runs[0].points]
+    at = [p["examples"] for p in runs[0].followed.points]
     ideal = along_points(rows, best, at, limit) if again else {want: [found.left] for want, found in best.items()}
     for run, result in zip(runs, results, strict=True):
         if isinstance(want := wants[run.label], Subspace):
-            result["regret"] = regret_against(run.learner, want, run.points if again else run.points[-1:], ideal[want])
+            result["regret"] = regret_against(
+                run.learner, want, run.followed.points if again else run.followed.points[-1:], ideal[want]
+            )
             result["regret"]["told"] = result["regret"]["told"].format(label=run.label)
     return notes
 

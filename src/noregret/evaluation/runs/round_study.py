@@ -18,7 +18,6 @@ from ...streams.stream import Stream
 from ...text import meant, plural
 from ...training.allocating import READ, learn_rounds, opened_rounds
 from ...training.by_task import BY_TASK, by_task, made_for
-from ...transforms.pipeline import Pipeline
 from ...version import __version__
 from ..kinds import KINDS, Kind
 from ..measures.allotted import told_weights
