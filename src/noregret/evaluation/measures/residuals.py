@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,17 +70,18 @@ class Ground:
         """Whether labels tell normal rows from outliers, and there are both."""
         return 1 in self.values and len(self.values) > 1 and self.values <= MARKS
 
-    def take(self, rows: Rows) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Return the squared distance of each row from the mean of those before it, and the rows as arrays."""
+    def take(self, rows: Rows, each: Callable[[np.ndarray], None]) -> np.ndarray:
+        """Return the squared distance of each row from the mean of those before it; `each` is called with the rows as arrays."""
         d = max(rows.width, len(self.sum))
         self.sum = np.pad(self.sum, (0, d - len(self.sum)))
-        found, dense = [], list(in_runs(rows, d))
-        for X in dense:
+        found = []
+        for X in in_runs(rows, d):
+            each(X)
             sums = np.cumsum(np.vstack([self.sum, X]), axis=0)
             before = np.maximum(np.arange(self.n, self.n + len(X)), 1)
             found.append(np.square(X - sums[:-1] / before[:, None]).sum(axis=1))
             self.sum, self.n = sums[-1], self.n + len(X)
-        return np.concatenate(found), dense
+        return np.concatenate(found)
 
     def judge(self, y: Any) -> np.ndarray | None:
         """Return which rows are marked as outliers, None where labels do not say."""

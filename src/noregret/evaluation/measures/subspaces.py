@@ -54,7 +54,7 @@ def compared_with(learner: Any) -> Subspace | str:
     k = getattr(learner, "k", None) or getattr(learner, "r_max", None)
     if k is None:
         return "its rank has no limit (r_max), and as many components as features leave nothing"
-    return Subspace(int(k), hasattr(m.state, "mean") and bool(m.params.center))
+    return Subspace(min(int(k), m.features.size), hasattr(m.state, "mean") and bool(m.params.center))
 
 
 class Scatter:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from time import perf_counter, thread_time
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from ...inputs.batch import Batch
 from ...inputs.features import Features
 from ...spelling import distinct, spelled, titled
 from ...streams.stream import Stream, counting, known_options, stream
-from ...text import plural
+from ...text import meant, plural
 from ...training.by_task import made_for
 from ...training.guessing import with_target
 from ...training.opening import opening, opening_of
@@ -32,7 +32,8 @@ from .round_study import chosen, left_behind, short, walked, within
 from .sharing import own_front, shared_steps
 from .splits import Replay
 
-OWN = ("limit", "sort", "watch", "stop", "regret", "window", "fading", "shape", "regret_watch", "regret_rows")
+TAKES = ("k", "shape", "window", "fading", "regret", "limit", "sort")  # options of such studies
+WATCHED = ("watch", "stop", "regret_watch", "regret_rows")
 
 
 class Taken(NamedTuple):
@@ -41,7 +42,6 @@ class Taken(NamedTuple):
     batch: Batch
     energy: np.ndarray  # squared distance from the mean so far
     outlier: np.ndarray | None
-    dense: list[np.ndarray]
 
     @property
     def n(self) -> int:
@@ -142,13 +142,12 @@ def study(kind: str, task: str, source: Any, models: Any, y: Any, options: Mappi
     "evaluate" takes one learner, "compare" several (unless named, those of the task), "sweep" lists for parameters of one.
     """
     given = dict(options)
-    own = {k: given.pop(k) for k in OWN if k in given}
-    own["shape"] = shape_of(own.get("shape"))
-    k = given.pop("k", None) if kind != "sweep" else None
+    own = {k: given.pop(k) for k in (*TAKES, *WATCHED) if k in given and (k != "k" or kind != "sweep")}
+    own["shape"], k = shape_of(own.get("shape")), own.get("k")
     if kind == "sweep" and isinstance(made_for(task, models), Pipeline):
         raise TypeError("settings that are swept share their rows: give scale, normalize, hash_bits and roles as options")
     found, titles, notes, grid = chosen(kind, task, models, given)
-    known_options(given, (*OWN, "k"))
+    check_known(given)
     if own.get("sort") is not None:
         known_figure(own["sort"])
     shared = shared_steps(found)
@@ -176,24 +175,36 @@ def study(kind: str, task: str, source: Any, models: Any, y: Any, options: Mappi
     return report
 
 
+def check_known(given: Mapping[str, Any]) -> None:
+    """Refuse options that neither this study nor a source has."""
+    for name in given:
+        try:
+            known_options([name])
+        except TypeError:
+            hint = meant(name, TAKES)
+            raise TypeError(
+                f"there is no option {name!r} for components. {hint}There are {', '.join(TAKES)}, and those of a source"
+            ) from None
+
+
 def rank_of(learner: Any) -> str:
     """Return the parameter that says how many components there are."""
     return next(name for name in ("k", "r_max") if name in learner.defaults)
 
 
-def prepared(rows: Stream, ground: Ground, limit: int | None, shape: Any) -> Iterator[Taken]:
-    """Yield the rows that count, with what is known of them before."""
+def prepared(rows: Stream, ground: Ground, limit: int | None, shape: Any, each: Callable[[np.ndarray], None]) -> Iterator[Taken]:
+    """Yield the rows that count, with what is known of them before; `each` is called with them as arrays."""
     done = 0
     for batch in map(counting, within(rows, limit)):
         if batch.n == 0:
             continue
         check_shape(shape, max(batch.data.width, 1) - rows.unused)
         start = perf_counter()
-        energy, dense = ground.take(batch.data)
+        energy = ground.take(batch.data, each)
         ground.keep(batch.data, batch.y, done)
         done += batch.n
         ground.seconds += perf_counter() - start
-        yield Taken(batch, energy, ground.judge(batch.y), dense)
+        yield Taken(batch, energy, ground.judge(batch.y))
 
 
 def passed(kind: str, rows: Replay, runs: Sequence[ComponentRun], own: Mapping[str, Any], notes: list[str]) -> Report:
@@ -205,11 +216,9 @@ def passed(kind: str, rows: Replay, runs: Sequence[ComponentRun], own: Mapping[s
     def taken(batch: Taken) -> None:
         for part in blind.cuts(batch.n):
             blind.note(batch.energy[part], batch, part)
-        if regret is not False:
-            for X in batch.dense:
-                scatter.add(X)
 
-    source = prepared(rows, ground, own.get("limit"), own["shape"])
+    each = (lambda X: None) if regret is False else scatter.add
+    source = prepared(rows, ground, own.get("limit"), own["shape"], each)
     examples, reading, stopped = walked(kind, source, opened, runs, own, taken)
     done = [run for run in runs if run.failed is None]
     for run in done:
@@ -267,14 +276,18 @@ def add_regret(
 
 def along_points(rows: Stream, best: Mapping[Subspace, Best], at: Sequence[int], limit: int | None) -> dict[Subspace, list[float]]:
     """Return what each subspace leaves of the rows up to each point, by another pass."""
-    ground, edges, done = Ground(), np.asarray(at), 0
+    edges, done = np.asarray(at), 0
     sums = {want: np.zeros(len(at)) for want in best}
-    for taken in prepared(rows, ground, limit, None):
-        for X in taken.dense:
-            place = np.searchsorted(edges, np.arange(done + 1, done + len(X) + 1))
-            done += len(X)
-            for want, found in best.items():
-                np.add.at(sums[want], place, found.residuals(X))
+
+    def each(X: np.ndarray) -> None:
+        nonlocal done
+        place = np.searchsorted(edges, np.arange(done + 1, done + len(X) + 1))
+        done += len(X)
+        for want, found in best.items():
+            np.add.at(sums[want], place, found.residuals(X))
+
+    for _ in prepared(rows, Ground(), limit, None, each):
+        pass
     return {want: np.cumsum(found).tolist() for want, found in sums.items()}
 
 
