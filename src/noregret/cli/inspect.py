@@ -74,6 +74,8 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     }
     if not learner.started:
         return found
+    if hasattr(learner, "components_"):
+        return found | components(learner, top)
     if divides(model):
         return found | inspected(learner, top) | {"told": told(learner)}
     m, classes = learner.model, by_task(learner).classes
@@ -99,6 +101,36 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     elif hasattr(learner, "tree_report"):
         found["forest"] = forest(learner.tree_report(top), front, m)
     return found | weights(learner, front, m, top)
+
+
+def components(learner: Any, top: int) -> dict[str, Any]:
+    """Return what is known of a learner of components."""
+    values = next((getattr(learner, k) for k in ("explained_variance_", "singular_values_") if hasattr(learner, k)), None)
+    return {
+        "examples": learner.n_seen_,
+        "features": learner.n_features_in_,
+        "memory": sum(a.nbytes for a in learner.model.arrays().values()),
+        "components": {
+            "found": learner.n_components_,
+            "waiting": learner.n_pending_,
+            "spectrum": None if values is None else values[:top].tolist(),
+        },
+    }
+
+
+def component_lines(found: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """Return what is known of components, in words."""
+    own = found["components"]
+    waiting = f", of which {own['waiting']} wait for a batch" if own["waiting"] else ""
+    values = None if own["spectrum"] is None else ", ".join(amount(v) for v in own["spectrum"])
+    return [
+        ("memory", size(found["memory"])),
+        ("learned", plural(found["examples"], "row") + waiting),
+        ("stream", where(found["stream"])),
+        ("features", plural(found["features"], "feature")),
+        ("components", str(own["found"])),
+        ("variances" if found["model"] == "online_pca" else "values", values),
+    ]
 
 
 def forest(report: dict[str, Any], front: Any, m: Any) -> dict[str, Any]:
@@ -229,6 +261,8 @@ def text(found: dict[str, Any], everything: bool) -> str:
         more, tables = inspected_lines(found, found["told"])
         lines += [("memory", size(found["memory"])), *more, ("stream", where(found["stream"]))]
         return "\n\n".join([aligned(lines), *tables])
+    if "components" in found:
+        return aligned(lines + component_lines(found))
     lines += [
         ("memory", size(found["memory"])),
         ("learned", learned(found)),

@@ -106,6 +106,8 @@ BY_TASK = {
 
 def by_task(learner: Any) -> ByTask:
     """Return the entry of a learner's task."""
+    if learner.task not in BY_TASK:
+        raise ValueError(f"{learner.name} is for {learner.task}: it answers nothing itself, and stands before a learner that does")
     return BY_TASK[learner.task]
 
 
