@@ -25,6 +25,7 @@ _NAMES = {
     "learners.learner": "Learner",
     "files.model_file": "ModelFileError from_bytes load",
     "evaluation.comparator.batch_model": "batch",
+    "evaluation.comparator.subspace": "best_subspace",
     "evaluation.report.report": "Report",
     "evaluation.runs.study": "compare evaluate sweep",
     "training.job": "train",

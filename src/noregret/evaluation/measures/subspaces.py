@@ -1,4 +1,4 @@
-"""The best subspace in hindsight, exact from the scatter matrix of all rows, and the regret against it."""
+"""The regret of learners of components against the best subspace in hindsight, exact from the scatter matrix of all rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...text import amount
+from ..comparator.subspace import MOST, BestSubspace, Scatter
 
-LARGEST = 4096  # features, up to which the scatter matrix is kept: 128 MB
 SOON = 1e12  # products up to which it is summed without being asked for
 ALONG = "the same subspace is used at every point, so early regret can be below 0"
 NOT_CONVEX = "the problem is not convex, and nothing tells the best dictionary in hindsight from a good one"
@@ -27,23 +27,6 @@ class Subspace(NamedTuple):
         return f"the best {'affine ' if self.centred else ''}subspace of dimension {self.k}"
 
 
-class Best(NamedTuple):
-    """The best subspace: what it goes through, its directions, and what it leaves of all rows."""
-
-    mean: np.ndarray
-    V: np.ndarray
-    left: float
-
-    def residuals(self, X: np.ndarray) -> np.ndarray:
-        """Return what it leaves of rows, which may have fewer columns: the others are 0."""
-        D = np.zeros((len(X), len(self.mean)))
-        D[:, : X.shape[1]] = X
-        D -= self.mean
-        D -= (D @ self.V.T) @ self.V
-        found: np.ndarray = np.square(D).sum(axis=1)
-        return found
-
-
 def compared_with(learner: Any) -> Subspace | str:
     """Return the subspaces that a learner that has learned is compared with, or why with none."""
     m = learner.model
@@ -57,15 +40,14 @@ def compared_with(learner: Any) -> Subspace | str:
     return Subspace(min(int(k), m.features.size), hasattr(m.state, "mean") and bool(m.params.center))
 
 
-class Scatter:
-    """The scatter matrix of rows, about the first of them, so that a large mean takes no digits."""
+class Hindsight:
+    """The scatter matrix of rows, as long as it can be kept and does not take long."""
 
     def __init__(self, asked: bool) -> None:
         self.asked = asked
         self.why = ""  # why it is not there
-        self.n, self.products = 0, 0.0
-        self.shift = self.sum = np.zeros(0)
-        self.S = np.zeros((0, 0))
+        self.products = 0.0
+        self.scatter = Scatter(0)
 
     def add(self, X: np.ndarray) -> None:
         """Take more rows; later ones may have more columns."""
@@ -73,46 +55,20 @@ class Scatter:
             return
         n, d = X.shape
         self.products += float(n) * d * d
-        if d > LARGEST:
-            self._stop(f"the best subspace is found among at most {LARGEST:,} features, and there are {d:,}")
-            return
-        if not self.asked and self.products > SOON:
+        if d > MOST:
+            self._stop(f"the best subspace is found among at most {MOST:,} features, and there are {d:,}")
+        elif not self.asked and self.products > SOON:
             self._stop("the scatter matrix of this many rows and features takes long. Ask with regret=True, --regret")
-            return
-        if self.n == 0:
-            self.shift = X[0].copy()
-        more = (0, d - len(self.sum))
-        self.shift = np.pad(self.shift, (0, d - len(self.shift)))
-        self.sum, self.S = np.pad(self.sum, more), np.pad(self.S, (more, more))
-        D = X - self.shift
-        self.n += n
-        self.sum += D.sum(axis=0)
-        self.S += D.T @ D
+        else:
+            self.scatter.widen(d)
+            self.scatter.add(X)
 
     def _stop(self, why: str) -> None:
-        self.why, self.S = why, np.zeros((0, 0))
+        self.why, self.scatter = why, Scatter(0)
 
-    def best(self, wanted: Iterable[Subspace]) -> dict[Subspace, Best]:
-        """Return the best of each kind of subspace; one decomposition is shared by all that go through the same point."""
-        found: dict[Subspace, Best] = {}
-        parts: dict[bool, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
-        for want in wanted:
-            if want.centred not in parts:
-                inner = self.sum / self.n
-                mean = self.shift + inner if want.centred else np.zeros(len(self.sum))
-                far = -self.n * np.outer(inner, inner) if want.centred else self._about_zero()
-                parts[want.centred] = (mean, *np.linalg.eigh(self.S + far))
-            mean, values, Q = parts[want.centred]
-            k = min(want.k, len(values))
-            left = float(np.maximum(values[: len(values) - k], 0.0).sum())
-            found[want] = Best(mean, np.ascontiguousarray(Q[:, len(values) - k :].T[::-1]), left)
-        return found
-
-    def _about_zero(self) -> np.ndarray:
-        """Return what turns the scatter about the shift into that about 0."""
-        cross = np.outer(self.sum, self.shift)
-        found: np.ndarray = cross + cross.T + self.n * np.outer(self.shift, self.shift)
-        return found
+    def best(self, wanted: Iterable[Subspace]) -> dict[Subspace, BestSubspace]:
+        """Return the best of each kind of subspace."""
+        return {want: self.scatter.best(want.k, want.centred) for want in wanted}
 
 
 def regret_against(learner: Any, want: Subspace, points: Sequence[dict[str, Any]], ideal: Sequence[float]) -> dict[str, Any]:

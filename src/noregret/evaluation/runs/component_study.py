@@ -21,10 +21,11 @@ from ...training.opening import opening, opening_of
 from ...transforms.pipeline import Pipeline
 from ...transforms.table import Table
 from ...version import __version__
+from ..comparator.subspace import BestSubspace
 from ..kinds import KINDS, Kind, along
 from ..measures.portraits import check_shape, portrait, shape_of
 from ..measures.residuals import Ground, Residuals
-from ..measures.subspaces import Best, Scatter, Subspace, compared_with, regret_against
+from ..measures.subspaces import Hindsight, Subspace, compared_with, regret_against
 from ..report.report import Report
 from ..report.summary import known_figure
 from .passes import points
@@ -210,14 +211,14 @@ def prepared(rows: Stream, ground: Ground, limit: int | None, shape: Any, each: 
 def passed(kind: str, rows: Replay, runs: Sequence[ComponentRun], own: Mapping[str, Any], notes: list[str]) -> Report:
     """Take the stream once; return the report."""
     entry, opened, regret = runs[0].kind, rows.opened, own.get("regret")
-    ground, scatter = Ground(), Scatter(bool(regret))
+    ground, hindsight = Ground(), Hindsight(bool(regret))
     blind = Followed(own)  # no components: all of the energy is left
 
     def taken(batch: Taken) -> None:
         for part in blind.cuts(batch.n):
             blind.note(batch.energy[part], batch, part)
 
-    each = (lambda X: None) if regret is False else scatter.add
+    each = (lambda X: None) if regret is False else hindsight.add
     source = prepared(rows, ground, own.get("limit"), own["shape"], each)
     examples, reading, stopped = walked(kind, source, opened, runs, own, taken)
     done = [run for run in runs if run.failed is None]
@@ -228,7 +229,7 @@ def passed(kind: str, rows: Replay, runs: Sequence[ComponentRun], own: Mapping[s
     trivial = [blind.result("mean so far", ground.marked, entry.curves)]
     notes = [left_behind(run) for run in runs if run.failed is not None] + notes
     if regret is not False and not stopped:
-        notes += add_regret(rows, done, results, scatter, own.get("limit"))
+        notes += add_regret(rows, done, results, hindsight, own.get("limit"))
     kept, labels = ground.shown()
     for run, result in zip(done, results, strict=True):
         result["components"] = portrait(run.learner, opened.front, kept, labels, own["shape"], opened.unused)
@@ -253,18 +254,18 @@ def passed(kind: str, rows: Replay, runs: Sequence[ComponentRun], own: Mapping[s
 
 # ---- regret --------------------------------------------------------------------------------------------------------------
 def add_regret(
-    rows: Replay, runs: Sequence[ComponentRun], results: Sequence[dict[str, Any]], scatter: Scatter, limit: int | None
+    rows: Replay, runs: Sequence[ComponentRun], results: Sequence[dict[str, Any]], hindsight: Hindsight, limit: int | None
 ) -> list[str]:
     """Put the regret of every learner into its result; return notes about those that have none."""
     wants = {run.label: compared_with(run.learner) for run in runs}
     notes = [f"Regret of {label} was left out: {why}." for label, why in wants.items() if isinstance(why, str)]
     subspaces = {want for want in wants.values() if isinstance(want, Subspace)}
-    if scatter.why:
-        return [f"Regret was left out: {scatter.why}.", *notes] if subspaces else notes
-    best = scatter.best(subspaces)
+    if hindsight.why:
+        return [f"Regret was left out: {hindsight.why}.", *notes] if subspaces else notes
+    best = hindsight.best(subspaces)
     again = rows.held or rows.reader.replayable
     at = [p["examples"] for p in runs[0].followed.points]
-    ideal = along_points(rows, best, at, limit) if again else {want: [found.left] for want, found in best.items()}
+    ideal = along_points(rows, best, at, limit) if again else {want: [found.loss] for want, found in best.items()}
     for run, result in zip(runs, results, strict=True):
         if isinstance(want := wants[run.label], Subspace):
             result["regret"] = regret_against(
@@ -274,7 +275,9 @@ def add_regret(
     return notes
 
 
-def along_points(rows: Stream, best: Mapping[Subspace, Best], at: Sequence[int], limit: int | None) -> dict[Subspace, list[float]]:
+def along_points(
+    rows: Stream, best: Mapping[Subspace, BestSubspace], at: Sequence[int], limit: int | None
+) -> dict[Subspace, list[float]]:
     """Return what each subspace leaves of the rows up to each point, by another pass."""
     edges, done = np.asarray(at), 0
     sums = {want: np.zeros(len(at)) for want in best}
