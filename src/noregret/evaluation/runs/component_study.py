@@ -22,10 +22,10 @@ from ...transforms.pipeline import Pipeline
 from ...transforms.table import Table
 from ...version import __version__
 from ..comparator.subspace import BestSubspace
+from ..comparator.subspace_regret import Hindsight, Subspace, compared_with, regret_against
 from ..kinds import KINDS, Kind, along
 from ..measures.portraits import check_shape, portrait, shape_of
 from ..measures.residuals import Ground, Residuals
-from ..measures.subspaces import Hindsight, Subspace, compared_with, regret_against
 from ..report.report import Report
 from ..report.summary import known_figure
 from .passes import points

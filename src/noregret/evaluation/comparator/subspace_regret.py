@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...text import amount
-from ..comparator.subspace import MOST, BestSubspace, Scatter
+from .subspace import MOST, BestSubspace, Scatter
 
 SOON = 1e12  # products up to which it is summed without being asked for
 ALONG = "the same subspace is used at every point, so early regret can be below 0"
