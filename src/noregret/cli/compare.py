@@ -60,7 +60,7 @@ from .progress import following, watching
     group="Options",
     type=click.IntRange(1),
     metavar="N",
-    help="Of components: how many all learners have.  [default: 5 where none is named]",
+    help="Of components: how many all learners have.  [default: 5 where no learner is named]",
 )
 @click.option("--seed", cls=Option, group="Options", type=click.IntRange(0), metavar="N", help="Seed of the orders.  [default: 0]")
 @source_options

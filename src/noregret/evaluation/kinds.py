@@ -169,10 +169,7 @@ KINDS: dict[str, Kind] = {
         decides="residual",
         loss="squared_residual",
         judged=True,
-        dozen=(
-            "online_pca:k=5", "online_pca:k=5,method=ccipca", "online_pca:k=5,method=oja", "online_svd:r_max=5,keep=false",
-            "dictionary:k=5",
-        ),
+        dozen=("online_pca", "online_pca:method=ccipca", "online_pca:method=oja", "online_svd:keep=false", "dictionary"),
         errors=("residual", "unexplained"),
         columns=(Shown("residual", "residual", 9), Shown("unexplained", "unexplained %", 8, percent)),
         curves=("residual", "unexplained"),

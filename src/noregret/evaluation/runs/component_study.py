@@ -34,6 +34,7 @@ from .sharing import own_front, shared_steps
 from .splits import Replay
 
 TAKES = ("k", "shape", "window", "fading", "regret", "limit", "sort")  # options of such studies
+USUAL = 5  # components where nobody says how many
 WATCHED = ("watch", "stop", "regret_watch", "regret_rows")
 
 
@@ -155,11 +156,14 @@ def study(kind: str, task: str, source: Any, models: Any, y: Any, options: Mappi
     if any(own_front(m, shared) is not None for m in found):
         raise TypeError("learners of components are compared on the same rows: expected the same steps before all of them")
     learners = [m.learner if isinstance(m, Pipeline) else m for m in found]
+    steps = opening(found[0]) if isinstance(found[0], Pipeline) and kind == "evaluate" else opening_of(shared)
+    opened, more = with_target(stream(source, y, **{**given, **steps}), *found)
+    if kind == "compare" and models is None and k is None:
+        k = usual_rank(opened)
+        notes.append(f"Each has {plural(k, 'component')} (k, -k).")
     for m in learners:
         m.set_params(**({} if k is None else {rank_of(m): k}))
         m.check_settings()
-    steps = opening(found[0]) if isinstance(found[0], Pipeline) and kind == "evaluate" else opening_of(shared)
-    opened, more = with_target(stream(source, y, **{**given, **steps}), *found)
     if kind != "evaluate" and (maps := [spelled(step) for step in shared if not isinstance(step, Table)]):
         notes.append(f"All learn after {' > '.join(maps)}.")
     titles = titles or distinct([short(titled(m), task, {} if k is None else {rank_of(m): k}) for m in learners])
@@ -186,6 +190,12 @@ def check_known(given: Mapping[str, Any]) -> None:
             raise TypeError(
                 f"there is no option {name!r} for components. {hint}There are {', '.join(TAKES)}, and those of a source"
             ) from None
+
+
+def usual_rank(opened: Stream) -> int:
+    """Return how many components learners have where nobody says: fewer than the first rows have features."""
+    batch = next(iter(opened.chunks()), None) if opened.reader.replayable else None
+    return USUAL if batch is None else min(USUAL, max(1, batch.data.width - opened.unused - 1))
 
 
 def rank_of(learner: Any) -> str:
