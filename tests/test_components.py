@@ -264,7 +264,7 @@ NOISE = {
     "merge in batches": (nr.OnlinePCA(k=3, S=50), 100_000),
     "oja": (nr.OnlinePCA(k=3, method="oja"), 100_000),
     "ccipca": (nr.OnlinePCA(k=3, method="ccipca", l=2), 100_000),
-    "svd": (nr.OnlineSVD(r_max=3, keep=False, beta=0.999), 20_000),
+    "svd": (nr.OnlineSVD(r_max=3, keep=False, beta=0.999), 100_000),
     "expert": (nr.OnlinePCA(k=3, method="expert"), 2_000),
     "dictionary": (nr.DictionaryLearner(k=9, S=100), 100_000),
 }

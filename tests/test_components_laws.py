@@ -406,6 +406,8 @@ def test_settings_that_shape_the_state_stay():
     m = nr.OnlinePCA(k=2, method="ccipca").partial_fit(rows())
     with pytest.raises(ValueError, match="another kind of state"):
         m.set_params(k=3)
+    with pytest.raises(ValueError, match="rate must be one of"):
+        m.set_params(rate="slow")
     assert m.set_params(l=2).l == 2
     assert m.k == 2
 
