@@ -27,7 +27,8 @@ def main():
         left = m.learn_many(X)  # the squared residual of each row, before it was learned
         print(f"{m!r}: left of a row, one by one: {left[:500].mean():.2f} at first, {left[-500:].mean():.2f} in the end")
     best = nr.best_subspace(X, 15)
-    print(f"the best 15 directions in hindsight leave {best.loss / len(X):.2f}, {best.angle(pca.components_):.2f} away from those found")
+    print(f"the best 15 directions in hindsight leave {best.loss / len(X):.2f}")
+    print(f"the largest angle between them and those found: {best.angle(pca.components_):.3f}")
     print(f"numbers other than 0 in a row of coordinates: {(parts.transform(X) != 0).sum(1).mean():.1f} of 16")
     if len(sys.argv) > 1:
         picture(pathlib.Path(sys.argv[1]), pca, parts)

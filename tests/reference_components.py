@@ -72,7 +72,7 @@ def lasso(D, x, lambda_, positive=False):
     """The code of x in atoms that are rows of D, by proximal gradient steps with momentum, many of them."""
     G, c, a = D @ D.T, D @ x, np.zeros(len(D))
     step, z, t = 1.0 / np.linalg.eigvalsh(G)[-1], np.zeros(len(D)), 1.0
-    for _ in range(5000):
+    for _ in range(2500):
         v = z - step * (G @ z - c)
         new = np.maximum(v - step * lambda_, 0.0) if positive else np.sign(v) * np.maximum(np.abs(v) - step * lambda_, 0.0)
         later = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0

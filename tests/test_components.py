@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import reference_components as reference
 import traces_components as traces
+from scipy.sparse import csr_matrix
 from sklearn.decomposition import IncrementalPCA
 
 import noregret as nr
@@ -263,7 +264,7 @@ NOISE = {
     "merge in batches": (nr.OnlinePCA(k=3, S=50), 100_000),
     "oja": (nr.OnlinePCA(k=3, method="oja"), 100_000),
     "ccipca": (nr.OnlinePCA(k=3, method="ccipca", l=2), 100_000),
-    "svd": (nr.OnlineSVD(r_max=3, keep=False, beta=0.999), 20_000),
+    "svd": (nr.OnlineSVD(r_max=3, keep=False, beta=0.999), 100_000),
     "expert": (nr.OnlinePCA(k=3, method="expert"), 2_000),
     "dictionary": (nr.DictionaryLearner(k=9, S=100), 100_000),
 }
@@ -341,3 +342,34 @@ def test_directions_are_drawn_by_the_density():
     assert max(skew(V) for V in drawn) < 1e-12
     lost = np.mean([1.0 - (V[:, 0] ** 2).sum() for V in drawn])  # of the first coordinate, where it is discarded
     assert lost == pytest.approx(2.0 * m.density_[0, 0], abs=0.1)
+
+
+# ---- in hindsight ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("center", [True, False])
+def test_the_best_subspace_is_that_of_the_svd(center):
+    X = data(50, 6, 21) + 100.0
+    best = nr.best_subspace(X, 2, center)
+    U = X - X.mean(0) if center else X
+    _, s, V = np.linalg.svd(U)
+    assert best.loss == pytest.approx((s[2:] ** 2).sum(), rel=1e-8)
+    same_up_to_sign(best.components, V[:2], 1e-7)
+    assert best.loss == pytest.approx(((U - U @ V[:2].T @ V[:2]) ** 2).sum(), rel=1e-8)
+    assert best.angle(V[:2]) < 1e-6
+    assert best.angle(V[1:3]) == pytest.approx(np.pi / 2)
+    sparse = nr.best_subspace(csr_matrix(X), 2, center)
+    assert sparse.loss == pytest.approx(best.loss)
+    paid = nr.OnlinePCA(k=2, center=center).learn_many(X)
+    assert best.regret(paid) == pytest.approx(paid.sum() - best.loss)
+    with pytest.raises(ValueError, match="k must be a whole number from 0 to 6"):
+        nr.best_subspace(X, 7)
+    with pytest.raises(ValueError, match="at most 4096, got 4097"):
+        nr.best_subspace(np.zeros((1, 4097)), 2)
+
+
+def test_rows_in_several_runs_have_one_best_subspace(monkeypatch):
+    X = data(50, 6, 22)
+    whole = nr.best_subspace(X, 2)
+    monkeypatch.setattr("noregret.evaluation.comparator.subspace.ROOM", 42)
+    parts = nr.best_subspace(X, 2)
+    assert parts.loss == pytest.approx(whole.loss, rel=1e-10)
+    np.testing.assert_allclose(parts.mean, X.mean(0), atol=1e-12)

@@ -17,7 +17,7 @@ from ..learners.columned import Columned
 from ..learners.learner import Progress
 from .decomposition import Decomposition
 
-LARGEST = 1e100  # of a value: sums of squares of squares stay finite
+LARGEST = 1e60  # of a value: products of sums of squares stay finite
 
 
 class Components(Columned, Base):

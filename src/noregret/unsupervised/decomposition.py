@@ -61,6 +61,11 @@ class Decomposition(Held):
         if size > self.dims["feature"]:
             self.resize(feature=max(size, 2 * self.dims["feature"]))
 
+    def retune(self, given: dict[str, Any]) -> None:
+        """Use new parameters from now on, if they go together."""
+        self.learner(**given).check_settings()
+        super().retune(given)
+
     def fork(self) -> Self:
         """Return an independent copy."""
         m = super().fork()

@@ -58,9 +58,9 @@ class OnlinePCA(Components):
     >>> import noregret as nr
     >>> m = nr.OnlinePCA(k=1)
     >>> m.learn_many([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0], [1.0, 0.0]]).round(3)      # what was not explained, before
-    array([ 5., 5., 0., 2.])
+    array([5. , 5. , 0. , 0.8])
     >>> m.components_.round(3)
-    array([[0.345, 0.939]])
+    array([[0.334, 0.942]])
     """
 
     name = "online_pca"
