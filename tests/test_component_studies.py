@@ -255,6 +255,8 @@ def test_commands(rows, marks, tmp_path):
     grid = json.loads(run("sweep", path, "-m", "online_pca", "-k", "2,4", "--json", "--quiet"))
     assert grid["data"]["swept"] == {"k": [2, 4]}
     assert "No such option '-k'" not in run("compare", path, "-m", "online_pca", "-k", 2, "--quiet")
+    assert "pa1 after online_pca(3)" in run("evaluate", "synthetic:linear?n=50", "--model", "online_pca(k=3)>pa1")
+    assert run("algorithms", "--task", "components").count("online_") >= 2
     assert "--shape 2x2 means 4 features" in run("evaluate", path, "-m", "online_pca", "--shape", "2x2", "--quiet", code=1)
 
 

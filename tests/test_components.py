@@ -369,7 +369,7 @@ def test_the_best_subspace_is_that_of_the_svd(center):
 def test_rows_in_several_runs_have_one_best_subspace(monkeypatch):
     X = data(50, 6, 22)
     whole = nr.best_subspace(X, 2)
-    monkeypatch.setattr("noregret.evaluation.comparator.subspace.ROOM", 42)
-    parts = nr.best_subspace(X, 2)
+    monkeypatch.setattr("noregret.unsupervised.decomposition.ROOM", 42)
+    parts = nr.best_subspace(csr_matrix(X), 2)
     assert parts.loss == pytest.approx(whole.loss, rel=1e-10)
     np.testing.assert_allclose(parts.mean, X.mean(0), atol=1e-12)

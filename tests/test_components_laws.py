@@ -1,7 +1,6 @@
 """Laws of learners of components: splits, layouts, files, merging, purity, bad input; as maps; in scikit-learn."""
 
 import copy
-import json
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -17,7 +15,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import noregret as nr
-from noregret.cli import main
 from noregret.engine import compiling
 from noregret.spelling import made, titled
 
@@ -439,22 +436,3 @@ def test_in_a_pipeline_of_scikit_learn():
     assert repr(clone(nr.OnlinePCA(k=4, method="oja"))) == "OnlinePCA(k=4, method='oja')"
     ours = clone(nr.pipeline(nr.OnlinePCA(k=3), nr.PA1())).fit(X, y)
     assert ours.steps[0].learner.k == 3
-
-
-# ---- commands --------------------------------------------------------------------------------------------------------
-def test_commands(tmp_path):
-    def run(*args, code=0):
-        done = CliRunner().invoke(main, [str(a) for a in args])
-        assert done.exit_code == code, done.output
-        return done.output
-
-    path = tmp_path / "m.nr"
-    nr.OnlinePCA(k=2, S=10).partial_fit(rows(47)).save(path)
-    said = run("inspect", path)
-    assert "47 rows, of which 7 wait for a batch" in said
-    assert "variances" in said
-    assert json.loads(run("inspect", path, "--json"))["components"]["found"] == 2
-    assert "stands before a learner" in run("predict", "synthetic:linear?n=5", "--model-file", path, code=1)
-    assert "as in online_pca(5)>pa1" in run("evaluate", "synthetic:linear?n=50", "--model", "online_pca", code=2)
-    assert "pa1 after online_pca(3)" in run("evaluate", "synthetic:linear?n=50", "--model", "online_pca(k=3)>pa1")
-    assert run("algorithms", "--task", "components").count("online_") >= 2
