@@ -13,7 +13,7 @@ import numpy as np
 
 from ..engine.compiling import compiled
 from ..engine.words import strict
-from ..inputs.checking import Rows
+from ..inputs.checking import Rows, row_of
 from .step import Map
 
 COUNT, MEAN, SQUARES = range(3)  # rows of the statistics
@@ -185,9 +185,9 @@ class Scale(Map):
             some = np.empty(0, bool) if measured is None else measured
             bad = compiled(scale_sparse)(rows.arrays[1], data, out, stats, some, *settings)
         if bad >= 0:
-            row = bad // rows.width if rows.layout == "dense" else int(np.searchsorted(rows.arrays[0], bad, side="right")) - 1
             raise ValueError(
-                f"standardising {data.ravel()[bad]:g} in row {row} overflows; expected values below 1e150 in size. Rescale them."
+                f"standardising {data.ravel()[bad]:g} in row {row_of(rows, bad)} overflows; expected values below 1e150 in size. "
+                "Rescale them."
             )
         if self.clip is not None:
             np.clip(out, -self.clip, self.clip, out=out, where=True if measured is None else measured)
