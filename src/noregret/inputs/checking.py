@@ -289,6 +289,7 @@ def row_of(rows: Rows, at: int) -> int:
 
 def refuse_negative(rows: Rows, learner: str) -> None:
     """Refuse features below 0."""
+    rows = rows.packed()
     values = rows.arrays[-1]
     if values.size and values.min() < 0.0:
         at = int(np.argmax(values.ravel() < 0.0))

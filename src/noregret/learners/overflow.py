@@ -18,7 +18,7 @@ HARMLESS = {4: 1e8, 8: 1e50}  # in size, of cells, by the bytes of a number of t
 
 def are_large(rows: Rows, dtype: np.dtype) -> bool:
     """Return whether cells may be so large that a state of this type overflows."""
-    values, most = rows.arrays[-1], HARMLESS[dtype.itemsize]
+    values, most = rows.packed().arrays[-1], HARMLESS[dtype.itemsize]
     total = compiled(sum_of_sizes)(values.reshape(-1)) if math.isnan(rows.total) else rows.total
     return not total <= most and not np.abs(values).max() <= most
 
@@ -33,6 +33,7 @@ def unharmed(m: Any, rows: Rows) -> Iterator[None]:
     try:
         yield
         if m.overflowed():
+            rows = rows.packed()
             values = rows.arrays[-1].ravel()
             at = int(np.argmax(np.abs(values)))
             raise ValueError(

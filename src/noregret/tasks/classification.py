@@ -12,10 +12,10 @@ from ..calibration.coverage import Sets, members
 from ..inputs import checking
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features, Named
-from ..inputs.labels import Labelled, Labels, label_array, plain, some
+from ..inputs.labels import Labelled, Labels, distinct, label_array, plain, some
 from ..learners.learner import Learner, Progress
 from ..learners.model import Model
-from .classes import CLASSIFICATION, class_weight_of, distinct, sign, widest
+from .classes import CLASSIFICATION, class_weight_of, sign, widest
 from .compact import Compactable
 from .covered import by_level, covered
 
