@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import noregret as nr
+from noregret.inputs import checking
 from noregret.learners.overflow import HARMLESS
 
 
@@ -80,3 +81,26 @@ def test_large_cells_that_harm_nothing_are_learned():
     m = nr.PA1().partial_fit(X, y)
     assert m.n_seen_ == 30
     assert np.isfinite(m.coef_).all()
+
+
+@pytest.mark.parametrize("size", [1e-13, 1e-100, 1e-150])
+def test_small_columns_are_standardised(size):
+    X = np.random.default_rng(0).standard_normal((400, 3))
+    y = (X[:, 0] > 0).astype(int)
+    for layout in (np.asarray, csr_matrix):
+        m = nr.pipeline(nr.Scale(), nr.PA1()).partial_fit(layout(X * size), y)
+        assert (m.predict(layout(X * size)) == y).mean() > 0.9
+
+
+@pytest.mark.parametrize("model", [nr.PA1(), nr.pipeline(nr.Scale(), nr.PA1())])
+def test_numbers_whose_squares_are_0_are_told(model):
+    X, y = np.random.default_rng(0).standard_normal((40, 3)) * 1e-200, np.arange(40) % 2
+    X[7, 1] = 1e-190
+    with pytest.warns(UserWarning, match=r"below 1e-154 in size.*multiply column 1 and the others"):
+        model.partial_fit(X, y)
+
+
+def test_a_column_that_only_rounding_moves_is_constant():
+    X = np.column_stack([np.full(50, 0.1) * (1 + 1e-15 * (np.arange(50) % 2)), np.arange(50.0)])
+    rows = checking.rows(X, "float64")
+    assert not nr.Scale().rows(rows, True).arrays[0][:, 0].any()

@@ -38,9 +38,10 @@ def test_a_learner_that_refuses_a_row_names_the_example(tmp_path, kind, packed):
 
 
 def test_examples_are_counted_from_the_beginning_of_the_file_whatever_the_position(tmp_path):
-    path = tmp_path / "rows.svm"
-    path.write_text(lines("svm", -1.0))
-    opened = nr.stream(str(path))
+    path = tmp_path / "rows.csv"
+    path.write_text(lines("csv", -1.0))
+    opened = nr.stream(str(path), target="label")
+    opened.reader.block = 10_000
     first = next(opened.chunks())
     second = next(opened.chunks(first.position))
     assert first.numbers.tolist() == list(range(first.n))

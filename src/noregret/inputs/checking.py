@@ -18,7 +18,7 @@ from ..engine.compiling import compiled
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST = 1e140  # in size, of a target that is squared: the squares of 10^20 rows have a finite sum
-
+TINY = 1e-154  # the square of a smaller number is 0, or has lost digits
 
 SIDE = ("id", "time", "weight", "bundle", "domain", "user", "item")  # what rows may have beside their features
 ABSENT = {"weight": 1.0, "bundle": -1}  # of a row that has none, among others that do
@@ -285,6 +285,24 @@ def sparse_rows(X: Any, dtype: Any) -> Rows:
 def row_of(rows: Rows, at: int) -> int:
     """Return the row of a stored value, given its place among all."""
     return at // rows.width if rows.layout == "dense" else int(np.searchsorted(rows.arrays[0], at, side="right")) - 1
+
+
+def total_of(rows: Rows) -> float:
+    """Return the sum of the sizes of the cells of rows, or more."""
+    return compiled(sum_of_sizes)(rows.packed().arrays[-1].reshape(-1)) if math.isnan(rows.total) else rows.total
+
+
+def warn_of_tiny(rows: Rows, total: float) -> None:
+    """Warn of rows with nothing but numbers so small that their squares are 0, given the sum of their sizes."""
+    if 0.0 < total < TINY:
+        rows = rows.packed()
+        at = int(np.argmax(np.abs(rows.arrays[-1])))
+        column = at % rows.width if rows.layout == "dense" else int(rows.arrays[1][at])
+        warnings.warn(
+            f"all numbers are below {TINY:g} in size, so that their squares are 0 and most learners learn next to nothing: "
+            f"multiply column {column if rows.names is None else rows.names[column]!r} and the others by a power of ten",
+            stacklevel=2,
+        )
 
 
 def refuse_negative(rows: Rows, learner: str) -> None:

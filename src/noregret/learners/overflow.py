@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ..engine.compiling import compiled
-from ..inputs.checking import Rows, row_of, sum_of_sizes
+from ..inputs.checking import Rows, row_of, total_of, warn_of_tiny
 
 HARMLESS = {4: 1e8, 8: 1e50}  # in size, of cells, by the bytes of a number of the state: from these no step makes an overflow
-
-
-def are_large(rows: Rows, dtype: np.dtype) -> bool:
-    """Return whether cells may be so large that a state of this type overflows."""
-    values, most = rows.packed().arrays[-1], HARMLESS[dtype.itemsize]
-    total = compiled(sum_of_sizes)(values.reshape(-1)) if math.isnan(rows.total) else rows.total
-    return not total <= most and not np.abs(values).max() <= most
 
 
 @contextlib.contextmanager
 def unharmed(m: Any, rows: Rows) -> Iterator[None]:
     """Refuse rows whose cells are large if the model has overflowed at the end of this block, and restore it."""
-    if not are_large(rows, m.dtype):
+    total, most = total_of(rows), HARMLESS[m.dtype.itemsize]
+    if total <= most or np.abs(rows.packed().arrays[-1]).max() <= most:
+        warn_of_tiny(rows, total)
         yield
         return
     before = copy.deepcopy(m)
