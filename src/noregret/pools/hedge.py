@@ -18,8 +18,7 @@ from ..families.coin import Coin
 from ..families.confidence_weighted import AROW, SCW1
 from ..inputs.checking import Rows
 from ..inputs.features import Features
-from ..inputs.labels import Labelled, Labels, some
-from ..tasks.classes import distinct
+from ..inputs.labels import Labelled, Labels, distinct, some
 from ..tasks.classification import COSTS, Classifier
 from ..transforms.pipeline import pipeline
 from ..transforms.scale import Normalize

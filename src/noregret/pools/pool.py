@@ -26,6 +26,7 @@ from ..learners.calibrated import packed, restore, unpacked, wish
 from ..learners.learner import Learner
 from ..learners.learner_file import restored
 from ..learners.model import Model
+from ..learners.overflow import unharmed
 from ..learners.task import Task
 from .members import Team, members
 from .weighing import Weighing
@@ -74,9 +75,13 @@ class Pool:
     def widen(self) -> None:
         """Members make room when they learn."""
 
-    def unharmed(self) -> contextlib.AbstractContextManager[None]:
-        """Members learn from rows, in which nothing can fail midway."""
-        return contextlib.nullcontext()
+    def unharmed(self, rows: Rows) -> contextlib.AbstractContextManager[None]:
+        """Restore everything if a member overflows on these rows."""
+        return unharmed(self, rows)
+
+    def overflowed(self) -> bool:
+        """Return whether a member has."""
+        return any(member.m.overflowed() for member in self.members)
 
     def forget(self) -> None:
         """Let the members start over with the current features, labels and counts; their losses so far stay."""
@@ -177,7 +182,9 @@ class Pool:
     def learn_row(self, idx: np.ndarray, values: np.ndarray, y: float, c: float = 1.0) -> np.ndarray:
         """Do the same with one sparse row."""
         target = np.array([y], np.int64 if self.many else np.float64)
-        return self.learn(sparse_row(idx, values), target, None if c == 1.0 else np.array([c]))[0]
+        row = sparse_row(idx, values)
+        with self.unharmed(row):
+            return self.learn(row, target, None if c == 1.0 else np.array([c]))[0]
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the answers; nothing changes."""

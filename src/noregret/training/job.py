@@ -236,8 +236,9 @@ class Job:
             return
         bias = has_bias(learner)
         features = None if learner.started else self.opened.features(batch.data, bias)
-        y = suited(batch.y, learner)
-        with pausing(learner.held and learner.held.calibration, self.at["epoch"] > 0):
+        with batch.named_in_errors():
+            y = suited(batch.y, learner)
+        with batch.named_in_errors(), pausing(learner.held and learner.held.calibration, self.at["epoch"] > 0):
             done = learner.learn_rows(batch.data, y, batch.c, features, keep=False)
         if done and features is not None:
             done[0] = done[0]._replace(blind=1)

@@ -234,7 +234,7 @@ def regret(report: Report, rows: Sequence[Learner], chosen: Learner) -> str:
             stories.append(f'<p class="story" data-regret="{i}"{hide}>{escape(summary.regret_words(row))}</p>')
             facts.append(f'<dl data-regret="{i}"{hide}>{regret_facts(row["regret"])}</dl>')
     own = ", each in its own loss" if len({row["regret"]["loss"] for row in having}) > 1 else ""
-    few = f" {SHOWN} are drawn at first; a click on a name shows another." if len(having) > SHOWN else ""
+    few = f" {SHOWN} curves are drawn at first; a click on a name shows another." if len(having) > SHOWN else ""
     measured = any((row["regret"].get("bound_measures") or "regret") != "regret" for row in having)
     every = f"Regret {summary.each(report)}{own}; on log axes only what is above 0.{few}"
     so_far = (first["regret"].get("title") or "loss").split(" before")[0].capitalize()
