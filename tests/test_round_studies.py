@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import noregret as nr
 from noregret.cli import main
-from noregret.evaluation.measures import paths
+from noregret.evaluation.measures import allotted, paths
 from noregret.evaluation.measures.wealth import Wealth
 from noregret.streams import round_reader
 from noregret.streams.delimited import CsvReader
@@ -202,6 +202,16 @@ def test_a_warning_where_costs_take_the_gain():
     X = 1 + (X - 1) * 0.02
     found = nr.compare(X, ["portfolio.pamr", "portfolio.market"]).data["warnings"]
     assert any("end below the market" in line and "pamr" in line for line in found)
+
+
+def test_too_many_days_to_hold_are_measured_without_hindsight(prices, monkeypatch):
+    monkeypatch.setattr(allotted, "ROOM", 100)
+    report = nr.compare(relatives(prices), ["portfolio.eg", "portfolio.pamr"])
+    assert report.data["baselines"] == []
+    assert all(row["regret"] is None for row in report.learners)
+    assert any("too many days to hold" in note for note in report.notes)
+    assert "wealth" in report.text()
+    assert "Wealth and drawdown" in report.to_html()
 
 
 def test_experts_in_studies():
