@@ -218,13 +218,13 @@ def test_laws(rule):
     W = nr.Experts(rule=rule).learn_many(L)
     np.testing.assert_allclose(nr.Experts(rule=rule).learn_many(L[:, order]), W[:, order], atol=1e-12)
     with compiling.interpreted():
-        np.testing.assert_array_equal(nr.Experts(rule=rule).learn_many(L), W)
+        np.testing.assert_allclose(nr.Experts(rule=rule).learn_many(L), W, atol=1e-12)
     m = nr.Experts(rule=rule)
     W = m.learn_many(rng.random((100_000, 3)))
     assert np.isfinite(W).all()
     assert W.min() >= 0.0
     np.testing.assert_allclose(W.sum(1), 1.0, atol=1e-12)
-    assert m.regret_ <= m.bound_
+    assert m.regret_ <= m.bound_ * (1 + 1e-9)
 
 
 def test_reading_back_changes_nothing():
