@@ -366,6 +366,16 @@ def test_predict_prints_the_weights_for_tomorrow(market, prices, tmp_path):
     assert json.loads(run("predict", "--model-file", path, "--as", "jsonl").splitlines()[0])["name"] == "AAA"
 
 
+def test_a_strategy_that_has_learned_is_evaluated_on_what_follows(market, prices):
+    m = nr.portfolio.EG()
+    m.learn_rounds(relatives(prices)[:30], ASSETS)
+    report = nr.evaluate(market, m, prices=True)
+    assert report.learners[0]["examples"] == DAYS
+    assert m.n_seen_ == 30 + DAYS
+    both = nr.compare(market, [nr.portfolio.EG(), "olmar"], task="portfolio", prices=True)
+    assert {row["label"] for row in both.learners} == {"eg", "olmar"}
+
+
 def test_predict_mixes_advice(tmp_path):
     rng = np.random.default_rng(1)
     y = rng.random(60)

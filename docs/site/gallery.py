@@ -152,7 +152,7 @@ def wealth(ax: Any, module: ModuleType, said: str) -> None:
 def trust(ax: Any, module: ModuleType, said: str) -> None:
     """Draw the weights of the experts of the example, of whom one joins late."""
     truth, advice = module.forecasts(1500)
-    e = nr.Experts(["almanac", "radar", "frog"], loss="square")
+    e = nr.Experts(["almanac", "radar", "frog"], loss="absolute")
     early = e.learn_rounds(advice[:500, :3], y=truth[:500]).weights
     later = e.join("satellite").learn_rounds(advice[500:], y=truth[500:]).weights
     W = np.vstack([np.column_stack([early, np.full(500, np.nan)]), later])
