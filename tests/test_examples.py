@@ -9,6 +9,7 @@ import pytest
 EXAMPLES = sorted((pathlib.Path(__file__).parent.parent / "examples").glob("*.py"))
 SAYS = {
     "costly_mistakes": "total cost",
+    "experts": "never more than paid",
     "late_classes": "4 classes",
     "novelty": "one by one: [1, -1]",
     "own_algorithm": "said left - it was right",

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import noregret as nr
 from noregret.cli import main
-from noregret.evaluation.measures import paths
+from noregret.evaluation.measures import allotted, paths
 from noregret.evaluation.measures.wealth import Wealth
 from noregret.streams import round_reader
 from noregret.streams.delimited import CsvReader
@@ -204,6 +204,16 @@ def test_a_warning_where_costs_take_the_gain():
     assert any("end below the market" in line and "pamr" in line for line in found)
 
 
+def test_too_many_days_to_hold_are_measured_without_hindsight(prices, monkeypatch):
+    monkeypatch.setattr(allotted, "ROOM", 100)
+    report = nr.compare(relatives(prices), ["portfolio.eg", "portfolio.pamr"])
+    assert report.data["baselines"] == []
+    assert all(row["regret"] is None for row in report.learners)
+    assert any("too many days to hold" in note for note in report.notes)
+    assert "wealth" in report.text()
+    assert "Wealth and drawdown" in report.to_html()
+
+
 def test_experts_in_studies():
     L = np.random.default_rng(0).random((300, 4)) * [0.3, 0.6, 0.6, 0.6]
     report = nr.compare(L, task="experts")
@@ -354,6 +364,16 @@ def test_predict_prints_the_weights_for_tomorrow(market, prices, tmp_path):
     assert float(csv.splitlines()[1].split(",")[1]) == pytest.approx(m.weights_[0])
     assert path.read_bytes() == was
     assert json.loads(run("predict", "--model-file", path, "--as", "jsonl").splitlines()[0])["name"] == "AAA"
+
+
+def test_a_strategy_that_has_learned_is_evaluated_on_what_follows(market, prices):
+    m = nr.portfolio.EG()
+    m.learn_rounds(relatives(prices)[:30], ASSETS)
+    report = nr.evaluate(market, m, prices=True)
+    assert report.learners[0]["examples"] == DAYS
+    assert m.n_seen_ == 30 + DAYS
+    both = nr.compare(market, [nr.portfolio.EG(), "olmar"], task="portfolio", prices=True)
+    assert {row["label"] for row in both.learners} == {"eg", "olmar"}
 
 
 def test_predict_mixes_advice(tmp_path):

@@ -32,7 +32,7 @@ def opened_rounds(source: Any, y: Any, options: Mapping[str, Any], learner: Any,
             able = [*takes, *READ]
             raise TypeError(f"{name!r} means nothing to {learner.name}. {meant(name, able)}It takes {', '.join(able)}")
     for name, value in given.items():
-        if name in takes and learner.started and known.get(name) != plain(value):
+        if name in takes and learner.started and NOTED in learner.extras and known.get(name) != plain(value):
             was = f"with {name}={known[name]!r}" if name in known else f"without {name}="
             raise OtherOptions(f"the model was trained {was}, not {name}={value!r}: leave out {name}=")
     own = {**known, **{k: plain(v) for k, v in given.items() if k in takes}}
@@ -43,9 +43,7 @@ def opened_rounds(source: Any, y: Any, options: Mapping[str, Any], learner: Any,
     if (manner.target is not None or y is not None) and "loss" in learner.defaults and learner.loss is None:
         learner.set_params(loss="square")
         notes.append("The columns are advice: their loss is the square loss (loss, --loss).")
-    reader = found.reader
-    if isinstance(reader, RoundReader):
-        learner.extras[NOTED] = {**own, **({"time": reader.time} if reader.time is not None else {})}
+    learner.extras[NOTED] = own
     return found, notes
 
 
