@@ -133,9 +133,8 @@ class Linked(Calibration):
             return of_two(p, scores.positive)
         if self.link == "probabilities":
             return f
-        out, zeros = np.empty(f.shape), np.zeros(f.shape[1])
-        for row, p in zip(f, out, strict=True):
-            compiled(softmax)(1.0, zeros, row, p)
+        out = np.empty(f.shape)
+        compiled(softmax)(f, out)
         return out
 
     def fresh(self, known: int) -> Self:
