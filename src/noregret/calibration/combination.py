@@ -65,22 +65,31 @@ def mix(P: Array, awake: Array, w: Array, L: Array, p: Array) -> None:
     K, C = P.shape
     top, total = -np.inf, 0.0
     for j in range(C):
-        p[j], chance = 0.0, False
-        for k in range(K):
-            L[k, j] = 0.0
-            if awake[k]:
-                chance = chance or P[k, j] > 0.0
+        p[j] = 0.0
+    for k in range(K):
+        if awake[k]:
+            for j in range(C):
                 L[k, j] = log(max(P[k, j], LEAST))
                 p[j] += w[k] * L[k, j]
-        if chance:
-            top = max(top, p[j])
         else:
-            p[j] = -np.inf
+            L[k] = 0.0
+    for j in range(C):
+        p[j] = p[j] if possible(P, awake, j) else -np.inf
+        top = max(top, p[j])
     for j in range(C):
         p[j] = exp(p[j] - top) if p[j] > -np.inf else 0.0
         total += p[j]
     for j in range(C):
         p[j] = p[j] / total if total > 0.0 else 0.0
+
+
+@strict
+def possible(P: Array, awake: Array, j: int) -> bool:
+    """Return whether anybody awake gives a class a chance."""
+    for k in range(P.shape[0]):
+        if awake[k] and P[k, j] > 0.0:
+            return True
+    return False
 
 
 @strict

@@ -175,6 +175,7 @@ def reweigh(weights: Array, p: Array, c: float, rows: float) -> None:
         best = max(best, p[k])
     for k in range(K):
         weights[k] *= p[k] / best if c == 1.0 else exp(c * log(p[k] / best))
+    for k in range(K):
         total += weights[k]
     a = 1.0 / (rows + 1.0)
     for k in range(K):
