@@ -162,7 +162,7 @@ def pausing(calibrator: Calibration | None, again: bool) -> Iterator[None]:
 
 def widened(p: np.ndarray, K: int) -> np.ndarray:
     """Return rows with at least K columns, 0 in the new ones."""
-    return np.pad(p, ((0, 0), (0, max(0, K - p.shape[1]))))
+    return p if p.shape[1] >= K else np.pad(p, ((0, 0), (0, K - p.shape[1])))
 
 
 def stacked(parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 from ..engine.compiling import compiled
 from ..engine.elementary import exp, log
 from ..engine.words import strict
-from ..files.json_values import Tensors, expect
+from ..files.json_values import Tensors, expect, refill
 from .platt import LEAST
 
 Array = np.ndarray
@@ -42,11 +42,7 @@ class Combination:
 
     def restore(self, tensors: Tensors) -> None:
         """Take the state from a file, every number of it checked."""
-        for k, a in self.arrays().items():
-            found = tensors.pop(k)
-            expect(found.dtype == a.dtype and found.shape == a.shape, f"{k} of shape {a.shape}", found.shape)
-            expect(bool(np.isfinite(found).all()), f"finite numbers in {k}", found)
-            a[:] = found
+        refill(self.arrays(), tensors)
         expect(bool((np.diagonal(self.inverse) > 0.0).all()), "a positive curvature", self.inverse)
 
 
@@ -86,10 +82,10 @@ def mix(P: Array, awake: Array, w: Array, L: Array, p: Array) -> None:
 @strict
 def possible(P: Array, awake: Array, j: int) -> bool:
     """Return whether anybody awake gives a class a chance."""
+    found = False
     for k in range(P.shape[0]):
-        if awake[k] and P[k, j] > 0.0:
-            return True
-    return False
+        found = found or (awake[k] and P[k, j] > 0.0)
+    return found
 
 
 @strict

@@ -167,6 +167,11 @@ def add(knots: Array, i: int, memory: float, h: float, hit: float, q: float) -> 
 
 
 # ---- the mixture -----------------------------------------------------------------------------------------------------
+def shared(w: float, a: float, K: int) -> float:
+    """Return a weight of K after a part of each has gone to the others (Herbster, Warmuth 1998)."""
+    return (1.0 - a) * w + a * (1.0 - w) / (K - 1.0)
+
+
 @strict
 def reweigh(weights: Array, p: Array, c: float, rows: float) -> None:
     """Multiply weights by the probabilities of what came, to the power c; then a share 1/(rows + 1) of each goes to the others."""
@@ -179,8 +184,7 @@ def reweigh(weights: Array, p: Array, c: float, rows: float) -> None:
         total += weights[k]
     a = 1.0 / (rows + 1.0)
     for k in range(K):
-        w = weights[k] / total
-        weights[k] = (1.0 - a) * w + a * (1.0 - w) / (K - 1.0)
+        weights[k] = shared(weights[k] / total, a, K)
 
 
 @strict

@@ -236,9 +236,7 @@ def learn_many(
     lay_out(a, A, b, B, w, laid, bent)
     for i in range(f.shape[0]):
         heft = min(c[i], HEAVIEST)
-        top, gap, z = forecast_row(
-            f[i, :known], totals, top_knots, knots, weights, w, laid, phi[:known], q, out[i, :known]
-        )
+        top, gap, z = forecast_row(f[i, :known], totals, top_knots, knots, weights, w, laid, phi[:known], q, out[i, :known])
         if heft == 0.0:
             continue
         if y[i] >= known:

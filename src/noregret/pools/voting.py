@@ -9,7 +9,6 @@ import numpy as np
 from ..algorithm.rounds import EXAMPLES, MISTAKES, SEEN, TIE
 from ..calibration.calibration import Calibration, Linked, Scores
 from ..calibration.coverage import Sets, levels_of
-from ..calibration.mixture import Mixture
 from ..engine.compiling import compiled
 from ..families.adaptive import NAG
 from ..inputs.checking import Rows
@@ -18,6 +17,7 @@ from ..learners.learner import Learner, Progress
 from ..learners.model import Model
 from ..tasks.classes import answered
 from .members import Member
+from .mixture import Mixture
 from .pool import Pool
 from .weighing import log_loss, mix_losses, mix_margins, votes
 

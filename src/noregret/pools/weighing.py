@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
+from ..calibration.platt import shared
 from ..engine.compiling import compiled
 from ..engine.elementary import exp, log, log1p, over
 from ..engine.words import strict
+from ..files.json_values import Tensors, refill
 
 Array = np.ndarray
 PAID, ROUNDS, DELTA, RANGE = range(4)  # totals: what was paid, rounds, AdaHedge's mixability gap, largest sample weight
@@ -142,8 +144,7 @@ def fixed_share(
             for k in range(K):
                 logs[k] -= kept if awake[k] else 0.0
                 if a > 0.0 and K > 1:
-                    w = exp(logs[k])
-                    logs[k] = log((1.0 - a) * w + a * (1.0 - w) / (K - 1.0))
+                    logs[k] = log(shared(exp(logs[k]), a, K))
 
 
 @strict
@@ -216,6 +217,10 @@ class Weighing:
     def writable(self) -> None:
         """Take copies of arrays that may be read-only."""
         self.__dict__.update({k: np.array(a) for k, a in self.arrays().items()})
+
+    def restore(self, tensors: Tensors) -> None:
+        """Take these from a file, every number of them checked."""
+        refill(self.arrays(), tensors)
 
     def play(self, losses: np.ndarray, c: np.ndarray) -> np.ndarray:
         """Play rounds, a row of losses and a sample weight each; return the weights before each."""

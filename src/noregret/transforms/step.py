@@ -20,7 +20,8 @@ class Step:
     @classmethod
     def settings(cls) -> dict[str, Any]:
         """Return the settings and their defaults."""
-        return dict(_settings(cls))
+        kind: Any = cls
+        return dict(_settings(kind))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name."""
@@ -51,7 +52,7 @@ class Step:
 
 
 @cache
-def _settings(kind: type[Step]) -> dict[str, Any]:
+def _settings(kind: Any) -> dict[str, Any]:
     return {k: p.default for k, p in inspect.signature(kind).parameters.items() if p.kind is not p.VAR_POSITIONAL}
 
 
