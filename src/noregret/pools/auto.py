@@ -28,7 +28,7 @@ from ..transforms.random_features import RandomBinning
 from ..transforms.scale import Normalize, Scale
 from .hedge import Hedge
 from .hedge_regressor import HedgeRegressor
-from .mixing import MixingPool
+from .mixing import AdvisedPool
 from .voting import VotingPool
 
 BUDGETS = ("fast", "balanced", "best")
@@ -117,7 +117,7 @@ class Auto(Hedge):
     @property
     def model_class(self) -> Any:
         """The kind of pool: votes cost less than probabilities."""
-        return CalibratedVotes if self.__dict__.get("budget") == "fast" else MixingPool
+        return CalibratedVotes if self.__dict__.get("budget") == "fast" else AdvisedPool
 
     @property
     def loss(self) -> str:

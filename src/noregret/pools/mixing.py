@@ -15,23 +15,24 @@ from ..files.json_values import Tensors
 from ..inputs.checking import Rows
 from ..learners.learner import Progress
 from ..tasks.classes import answered
-from .mixture import Advised
+from .mixture import Advised, Mixture
 from .pool import SLIGHT
 from .voting import VotingPool
 
 
 class MixingPool(VotingPool):
-    """Classifiers whose calibrated probabilities are mixed by fixed share.
+    """Classifiers whose calibrated probabilities are mixed."""
 
-    Two more forecasters are mixed with them: the last label, and the combination of all these, which may be better than each.
-    """
-
-    advice: ClassVar[tuple[str, ...]] = ("last label", "combination of all")
+    mixture: Mixture
 
     def begin(self) -> None:
         """Make the forecasters."""
         super().begin()
-        self.mixture = Advised(len(self.members), self.known, self.weighing)
+        self.mixture = self.unmixed()
+
+    def unmixed(self) -> Mixture:
+        """Return the mixture, before it has learned anything."""
+        return Mixture(len(self.members), self.known, self.weighing)
 
     def probable(self) -> Calibration:
         """Return what makes probabilities of the answers, which are log odds already."""
@@ -40,7 +41,7 @@ class MixingPool(VotingPool):
     def forget(self) -> None:
         """Let the members start over with the current features, labels and counts; their losses so far stay."""
         super().forget()
-        self.mixture = Advised(len(self.members), self.known, self.weighing)
+        self.mixture = self.unmixed()
 
     # ---- running -----------------------------------------------------------------------------------------------------
     def play(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
@@ -71,21 +72,12 @@ class MixingPool(VotingPool):
         positive = self.labels.positive
         return logs[:, [positive]] - logs[:, [1 - positive]]
 
-    def idle(self) -> np.ndarray:
-        """Return which members hardly count, alone and in the combination."""
-        return super().idle() & (np.abs(self.mixture.combination.w[: len(self.members)]) < SLIGHT)
-
     def __setstate__(self, d: dict[str, Any]) -> None:
         super().__setstate__(d)
         self.mixture = copy.deepcopy(self.mixture)  # a memory map is read-only
         self.mixture.weighing = self.weighing
 
     # ---- files, reading ------------------------------------------------------------------------------------------------
-    def kept(self) -> dict[str, np.ndarray]:
-        """Return what changes from round to round beside the members."""
-        mine = {"last": self.mixture.last.arrays(), "combination": self.mixture.combination.arrays()}
-        return {**super().kept(), **{f"{who}.{k}": a for who, found in mine.items() for k, a in found.items()}}
-
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return the pool as metadata and tensors."""
         meta, tensors = super().pack()
@@ -104,7 +96,31 @@ class MixingPool(VotingPool):
 
     def unpack(self, tensors: Tensors) -> None:
         """Take what this kind of pool adds from the tensors of a file."""
+        self.mixture.restore_calibrators("forecaster", tensors, self.known)
+
+
+class AdvisedPool(MixingPool):
+    """Such a pool that also mixes the last label, and the combination of all, which may be better than each."""
+
+    advice: ClassVar[tuple[str, ...]] = ("last label", "combination of all")
+    mixture: Advised
+
+    def unmixed(self) -> Advised:
+        """Return the mixture, before it has learned anything."""
+        return Advised(len(self.members), self.known, self.weighing)
+
+    def idle(self) -> np.ndarray:
+        """Return which members hardly count, alone and in the combination."""
+        return super().idle() & (np.abs(self.mixture.combination.w[: len(self.members)]) < SLIGHT)
+
+    def kept(self) -> dict[str, np.ndarray]:
+        """Return what changes from round to round beside the members."""
+        mine = {"last": self.mixture.last.arrays(), "combination": self.mixture.combination.arrays()}
+        return {**super().kept(), **{f"{who}.{k}": a for who, found in mine.items() for k, a in found.items()}}
+
+    def unpack(self, tensors: Tensors) -> None:
+        """Take what this kind of pool adds from the tensors of a file."""
+        super().unpack(tensors)
         last, combination = self.mixture.last, self.mixture.combination
         last.restore({k: a.copy() for k, a in last.arrays().items()}, self.known)
         combination.restore({k: a.copy() for k, a in combination.arrays().items()})
-        self.mixture.restore_calibrators("forecaster", tensors, self.known)

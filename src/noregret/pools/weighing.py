@@ -8,7 +8,7 @@ import numpy as np
 
 from ..calibration.platt import shared
 from ..engine.compiling import compiled
-from ..engine.elementary import exp, log, log1p, over
+from ..engine.elementary import exp, log, over
 from ..engine.words import strict
 from ..files.json_values import Tensors, refill
 
@@ -154,41 +154,6 @@ def tell(W: Array, predicted: Array, votes: Array) -> None:
         for k in range(predicted.shape[1]):
             if predicted[i, k] >= 0:
                 votes[i, predicted[i, k]] += W[i, k]
-
-
-# ---- mixtures of the members' probabilities ----------------------------------------------------------------------------
-def logit(p: float, least: float) -> float:
-    """Return log odds, of a probability kept `least` away from 0 and 1."""
-    q = min(max(p, least), 1.0 - least)
-    return log(q) - log1p(-q)
-
-
-@strict
-def mix_margins(margins: Array, w: Array, least: float, out: Array) -> None:
-    """Write the log odds of the mixture of members whose log odds are the margins."""
-    for i in range(margins.shape[0]):
-        p = 0.0
-        for k in range(margins.shape[1]):
-            p += w[k] / (1.0 + exp(-margins[i, k]))
-        out[i, 0] = logit(p, least)
-
-
-@strict
-def mix_losses(W: Array, losses: Array, positive: Array, least: float, out: Array) -> None:
-    """Write the log odds of the positive class, given the log losses of the members on the label that came."""
-    for i in range(losses.shape[0]):
-        right = 0.0
-        for k in range(losses.shape[1]):
-            right += W[i, k] * exp(-losses[i, k])
-        out[i, 0] = logit(right if positive[i] else 1.0 - right, least)
-
-
-@strict
-def log_loss(margins: Array, least: float, out: Array) -> None:
-    """Write ln(1 + e^-m) for each margin m, at most that of the probability `least`."""
-    for i in range(margins.shape[0]):
-        m = margins[i]
-        out[i] = min(max(0.0, -m) + log1p(exp(-abs(m))), -log(least))
 
 
 RULES = {"adahedge": adahedge, "hedge": hedge, "fixed_share": fixed_share, "bayes": fixed_share}
