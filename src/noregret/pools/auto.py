@@ -128,11 +128,11 @@ class Auto(Hedge):
     def pool(cls, given: dict[str, Any]) -> Any:
         """Return the learners, for these parameters."""
         linear = [NAG(), Coin(), *(pipeline(Normalize(), m) for m in (AROW(), SCW1())), scaled(NAG()), scaled(PA1())]
-        more = [binned(NAG(), 1.5, 16), binned(NAG(), 4.0, 17)]
+        some, more = [binned(NAG(), 1.5, 16), binned(NAG(), 4.0, 17)], [binned(NAG(), 1.5), binned(NAG(), 4.0)]
         most = [NAG(loss="log"), scaled(ScInOL()), scaled(SCW1()), binned(NAG(), 8.0), near(AROW(), 1.0)]
         most.append(pipeline(First(FEW), MondrianForest(max_bytes=BYTES)))
         fast = [NAG(), pipeline(Normalize(), AROW()), scaled(NAG()), scaled(PA1())]
-        return within(given, fast, [*linear, *more], [*linear, *more, *most])
+        return within(given, fast, [*linear, *some], [*linear, *more, *most])
 
     @classmethod
     def rule_of(cls, given: dict[str, Any]) -> tuple[str, float | None, float | None]:
