@@ -17,7 +17,7 @@ from ..algorithm.params import same_value
 from ..algorithm.rounds import EXAMPLES, UPDATES
 from ..calibration.calibration import Calibration, Said, Scores, together
 from ..calibration.coverage import continued
-from ..files.json_values import Tensors, expect
+from ..files.json_values import Tensors, expect, refill
 from ..files.saved_tables import check_tally, features_meta, features_of, labels_meta, labels_of, names_tensors
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features
@@ -224,11 +224,8 @@ class Pool:
         expect(type(meta["many"]) is bool, "whether there are many classes", meta["many"])
         m: Any = learner.model_with(None, features, labels)
         m.many = meta["many"]
-        for k, a in m.kept().items():
-            found = tensors.pop(f"state.{k}", a) if k == "awake" else tensors.pop(f"state.{k}")  # nobody slept in older files
-            expect(found.dtype == a.dtype and found.shape == a.shape, f"{k} of shape {a.shape}", found.shape)
-            expect(bool(np.isfinite(found).all()), f"finite numbers in {k}", found)
-            a[:] = found
+        tensors.setdefault("state.awake", m.weighing.awake)  # nobody slept in older files
+        refill({f"state.{k}": a for k, a in m.kept().items()}, tensors)
         tally = tensors.pop("tally")
         check_tally(tally, m.tally, labels, m.many)
         m.tally[:] = tally
