@@ -19,6 +19,7 @@ from .stream import Stream, open_reader
 
 LAST = "last"  # in a position: the last prices before it
 MISSING = ("refuse", "hold")
+COUNTED = 3  # rows from which on it is told that a column counts them
 
 
 class Manner(NamedTuple):
@@ -43,6 +44,7 @@ class RoundReader(Reader):
         self.replayable, self.endless = inner.replayable, inner.endless
         self.paths: Sequence[str] = getattr(inner, "paths", [])
         self.time = manner.time  # the column of dates, once it is known
+        self.likely: str | None = None  # the one it was in another source
         self.first: list[float] | None = None  # prices before the first row, where they are known
 
     @property
@@ -93,7 +95,10 @@ class RoundReader(Reader):
                 known = [*columns]
                 raise ValueError(f"{self.title} has no column {name!r}. {meant(name, known)}There are {listing(known)}")
         if self.time is None:
-            self.time = next((n for n, array in columns.items() if n not in manner.ignore and is_time(array)), None)
+            apart = {manner.target, *manner.ignore}
+            self.time = self.likely if self.likely in columns else None
+        if self.time is None:
+            self.time = next((n for n, array in columns.items() if n not in apart and (is_time(array) or counts(array))), None)
         apart = {self.time, manner.target, *manner.ignore}
         names = [name for name in columns if name not in apart]
         if not names:
@@ -127,7 +132,10 @@ class RoundReader(Reader):
         if not is_time(array):
             return np.array([str(v) for v in array.to_pylist()], object)
         form = None if is_dates(array) else date_form(array, None)
-        moments = arrow_moments(name, array, form if form in ("dmy", "mdy") else None)
+        try:
+            moments = arrow_moments(name, array, form if form in ("dmy", "mdy") else None)
+        except ValueError:  # whether the day or the month comes first is not known, nor needed
+            return np.array([str(v) for v in array.to_pylist()], object)
         day = moments.astype("M8[D]")
         told = day if (day == moments).all() else moments.astype("M8[s]")
         return np.array([str(v) for v in told], object)
@@ -179,6 +187,15 @@ def is_time(array: Any) -> bool:
 
     texts = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
     return is_dates(array) or (texts and date_form(array, None) is not None)
+
+
+def counts(array: Any) -> bool:
+    """Return whether a column of Arrow counts the rows: whole numbers, each larger by 1 than the one before."""
+    import pyarrow as pa
+
+    if not pa.types.is_integer(array.type) or len(array) < COUNTED or array.null_count:
+        return False
+    return bool((np.diff(array.to_numpy(zero_copy_only=False)) == 1).all())
 
 
 def is_number(v: Any) -> bool:
