@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,17 +72,19 @@ class RoundReader(Reader):
         last = self.first if position is None else position.get(LAST)
         before = None if last is None else np.array(last)
         row = 0 if position is None else position.get("examples", 0)
-        for batch in self.inner.batches(position):
-            X, y, names, dates = self.numbers(batch, row)
-            row += batch.n
-            where = batch.position
-            if self.manner.prices or self.manner.missing == "hold":
-                X, before = self.relatives(X, before, names, row - len(X))
-                if len(X) < batch.n:
-                    dates, y = dates if dates is None else dates[1:], y if y is None else y[1:]
-                where = {**where, LAST: before.tolist()} if self.manner.prices else where
-            rows = Rows("dense", (np.ascontiguousarray(X),), len(X), X.shape[1], names).beside(id=dates)
-            yield Batch(rows, y, where)
+        inner: Any = self.inner.batches(position)
+        with closing(inner):  # also where a cell is refused: a thread may be reading ahead
+            for batch in inner:
+                X, y, names, dates = self.numbers(batch, row)
+                row += batch.n
+                where = batch.position
+                if self.manner.prices or self.manner.missing == "hold":
+                    X, before = self.relatives(X, before, names, row - len(X))
+                    if len(X) < batch.n:
+                        dates, y = dates if dates is None else dates[1:], y if y is None else y[1:]
+                    where = {**where, LAST: before.tolist()} if self.manner.prices else where
+                rows = Rows("dense", (np.ascontiguousarray(X),), len(X), X.shape[1], names).beside(id=dates)
+                yield Batch(rows, y, where)
 
     # ---- cells -------------------------------------------------------------------------------------------------------
     def numbers(self, batch: Batch, row: int) -> tuple[np.ndarray, np.ndarray | None, list[str] | None, np.ndarray | None]:
