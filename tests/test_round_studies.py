@@ -75,6 +75,17 @@ def test_prices_become_relatives_wherever_blocks_end(market, prices):
         np.testing.assert_array_equal(np.concatenate(rest), np.concatenate([b.data.arrays[0] for b in small[i + 1 :]]))
 
 
+def test_columns_that_name_the_rows_are_no_assets(tmp_path):
+    rows = [("03.01.2020", 1), ("04.01.2020", 2), ("06.01.2020", 3)]
+    for names, first in (("when,A,B", 0), ("day,A,B", 1)):
+        path = tmp_path / "p.csv"
+        path.write_text("\n".join([names, *(f"{row[first]},1.{row[1]},0.9" for row in rows)]) + "\n")
+        found, reader = batches(str(path))
+        assert found[0].data.names == ["A", "B"]
+        assert reader.time == names.partition(",")[0]
+        assert found[0].data.columns["id"].tolist() == [str(row[first]) for row in rows]
+
+
 def test_an_empty_cell_is_held_where_asked(tmp_path, prices):
     P = prices.copy()
     P[4:6, 1] = math.nan
@@ -344,6 +355,16 @@ def test_train_continues_with_the_days_that_came(market, prices, tmp_path):
     np.testing.assert_allclose(nr.load(path).weights_, want.weights_, rtol=1e-12)
     assert "was trained without --missing" in run("train", other, "--save", path, "--continue", "--missing", "hold", code=2)
     assert "do not go with it" in run("train", market, "--task", "portfolio", "--save", tmp_path / "x.nr", "--epochs", 2, code=1)
+
+
+def test_a_column_that_counts_is_known_in_the_row_that_came(tmp_path):
+    path, model = tmp_path / "p.csv", tmp_path / "p.nr"
+    path.write_text("day,A,B\n1,1.01,0.99\n2,1.0,1.02\n3,0.98,1.0\n")
+    assert "Column 'day' was taken to name the days" in run("train", path, "--task", "portfolio", "--save", model)
+    with open(path, "a") as file:
+        file.write("4,1.0,1.01\n")
+    assert "4 days" in run("train", path, "--save", model, "--continue")
+    assert nr.load(model).names_ == ["A", "B"]
 
 
 def test_predict_prints_the_weights_for_tomorrow(market, prices, tmp_path):

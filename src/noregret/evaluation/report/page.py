@@ -237,11 +237,12 @@ def regret(report: Report, rows: Sequence[Learner], chosen: Learner) -> str:
     own = ", each in its own loss" if len({row["regret"]["loss"] for row in having}) > 1 else ""
     few = f" {SHOWN} curves are drawn at first; a click on a name shows another." if len(having) > SHOWN else ""
     measured = any((row["regret"].get("bound_measures") or "regret") != "regret" for row in having)
+    falls = f"Lost beyond the best in hindsight; {'its mean ' if report.form.signed else ''}should fall to 0."
     every = f"Regret {summary.each(report)}{own}; on log axes only what is above 0.{few}"
     so_far = (first["regret"].get("title") or "loss").split(" before")[0].capitalize()
     charts = [
         chart("regret-loss", f"{so_far} so far", "The shaded gap is the regret."),
-        chart("regret-bound", "Regret", "Lost beyond the best in hindsight; should fall to 0."),
+        chart("regret-bound", "Regret", falls),
         chart("regret-measured", "What the theorem bounds", "Measured on this stream, and never to exceed the bound.")
         if measured
         else "",

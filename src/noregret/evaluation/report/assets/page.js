@@ -38,6 +38,13 @@
   function logTicks(low, high) {
     const ticks = [];
     const decades = Math.log10(high / low);
+    if (decades < 0.6) { // too little for powers of ten: equal steps
+      const rough = (high - low) / 5;
+      const unit = 10 ** Math.floor(Math.log10(rough));
+      const step = unit * [1, 2, 5, 10].find((s) => s * unit >= rough);
+      for (let k = Math.ceil(low / step); k * step <= high; k++) ticks.push(k * step);
+      return ticks;
+    }
     const steps = decades < 1.2 ? [1, 2, 3, 4, 5, 7] : decades < 3 ? [1, 2, 5] : [1];
     const stride = Math.max(1, Math.ceil(decades / 7));
     for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++)
