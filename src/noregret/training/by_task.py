@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..inputs.labels import Coded, whole
+from ..inputs.labels import Coded, Labels, whole
 from ..learners.learner import Learner
 from ..spelling import made
 from ..streams.stream import Stream, stream
@@ -140,8 +140,10 @@ def titled_name(model: Any) -> str:
 
 def suited(y: Any, learner: Learner) -> Any:
     """Return the labels of a stream as this learner takes them; labels that mean classes it knows, as those are written."""
-    y, known = by_task(learner).suited(y, learner.name), getattr(learner.held, "labels", None)
-    return y if known is None else known.read(y)
+    y = by_task(learner).suited(y, learner.name)
+    if y is None or not learner.task.labelled:
+        return y
+    return (Labels() if learner.held is None else learner.held.labels).read(y)
 
 
 # ---- where no learner is named ---------------------------------------------------------------------------------------------

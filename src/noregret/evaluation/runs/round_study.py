@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 from time import perf_counter, thread_time
 from typing import Any
@@ -161,7 +162,7 @@ def passed(kind: str, opened: Stream, runs: Sequence[RoundRun], own: Mapping[str
     examples, reading, stopped = 0, 0.0, False
     first = last = None
     source = within(opened, limit)
-    with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
+    with closing(source), ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         while True:
             start = perf_counter()
             batch = next(source, None)
@@ -219,7 +220,7 @@ def passed(kind: str, opened: Stream, runs: Sequence[RoundRun], own: Mapping[str
     return Report(kind, data, results, None, notes, own.get("sort") or entry.decides)
 
 
-def within(opened: Stream, limit: int | None) -> Iterator[Batch]:
+def within(opened: Stream, limit: int | None) -> Generator[Batch, None, None]:
     """Yield rounds, at most `limit`; a first row of prices makes none, and is no batch."""
     left = limit
     for batch in opened.chunks():
