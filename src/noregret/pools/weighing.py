@@ -57,6 +57,7 @@ def pay(losses: Array, c: float, awake: Array, L: Array, totals: Array, w: Array
     return h
 
 
+@strict
 def hedge(
     losses: Array, c: Array, awake: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array
 ) -> None:
@@ -67,6 +68,7 @@ def hedge(
             pay(losses[i], c[i], awake, L, totals, W[i])
 
 
+@strict
 def adahedge(
     losses: Array, c: Array, awake: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array
 ) -> None:
@@ -91,6 +93,7 @@ def mix_loss(losses: Array, c: float, awake: Array, L: Array, before: float, rat
     return -log(mass) / rate if mass > 0.0 else after - before
 
 
+@strict
 def adahedge_of_mean(P: Array, y: Array, losses: Array, c: Array, awake: Array, L: Array, totals: Array, W: Array) -> None:
     """Weigh answers P by AdaHedge under the square loss; what is paid is the loss of their weighted mean.
 
@@ -110,6 +113,7 @@ def adahedge_of_mean(P: Array, y: Array, losses: Array, c: Array, awake: Array, 
             totals[DELTA] += max(0.0, h - mix_loss(losses[i], c[i], awake, L, before, rate, W[i]))
 
 
+@strict
 def fixed_share(
     losses: Array, c: Array, awake: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array
 ) -> None:
