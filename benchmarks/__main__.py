@@ -24,6 +24,7 @@ NAMES = (
     "second_order",
     "nothing_to_tune",
     "defaults",
+    "budgets",
     "probabilities",
     "text_errors",
     "least_squares",

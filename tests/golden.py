@@ -179,6 +179,19 @@ def of_portfolios():
     return out
 
 
+def of_experts():
+    """Digests of what experts keep under each rule, and of the weights of every round; one joins late."""
+    L = 0.5 + 0.5 * numbers(120 * 4, 67).reshape(120, 4)
+    out = {}
+    for rule in ("adahedge", "hedge", "fixed_share", "bayes"):
+        m = nr.Experts(rule=rule)
+        W = m.learn_many(L[:60, :3])
+        m.join()
+        out[rule] = digest({**m.model.arrays(), "W": W, "later": m.learn_many(L[60:])})
+    m = nr.Experts(loss="square")
+    return {**out, "square": digest({"said": m.learn_many(L[:, :3], L[:, 3]), **m.model.arrays()})}
+
+
 def of_readers():
     """Digests of the rows that readers make of text."""
     values = [repr(v) for v in np.concatenate([numbers(200, 41), 1e12 * numbers(100, 42), 1e-9 * numbers(100, 43)]).tolist()]
@@ -225,6 +238,7 @@ WHOLE = {
     "components": of_components,
     "probabilities": of_probabilities,
     "portfolios": of_portfolios,
+    "experts": of_experts,
     "transforms": of_transforms,
     "functions": of_functions,
     "readers": of_readers,

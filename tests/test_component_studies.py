@@ -238,6 +238,10 @@ def test_what_is_refused(rows, marks, tmp_path):
         nr.compare(rows, ["online_pca", "pa1"], task="components")
     with pytest.raises(ValueError, match="without weights"):
         nr.evaluate(written(tmp_path / "w.csv", rows, np.full(N, 2.0), "w"), "online_pca:k=2", weight="w")
+    long = rows / 100.0
+    long[70] = 3.0
+    with pytest.raises(ValueError, match="example 71 has the length"):
+        nr.evaluate(long, "online_pca:k=2,method=expert")
     with pytest.raises(ValueError, match="a sweep needs a list"):
         nr.sweep(rows, "online_pca", k=2)
 

@@ -156,6 +156,18 @@ def wealth(ax: Any, module: ModuleType, said: str) -> None:
     labelled(ax, "days", "wealth")
 
 
+def trust(ax: Any, module: ModuleType, said: str) -> None:
+    """Draw the weights of the experts of the example, of whom one joins late."""
+    truth, advice = module.forecasts(1500)
+    e = nr.Experts(["almanac", "radar", "frog"], loss="absolute")
+    early = e.learn_rounds(advice[:500, :3], y=truth[:500]).weights
+    later = e.join("satellite").learn_rounds(advice[500:], y=truth[500:]).weights
+    W = np.vstack([np.column_stack([early, np.full(500, np.nan)]), later])
+    for k, name in enumerate(e.names_ or []):
+        ax.semilogx(np.arange(1, 1501), W[:, k], label=name)
+    labelled(ax, "days", "weight")
+
+
 def labelled(ax: Any, x: str, y: str) -> None:
     """Name the axes, and the lines if they have names."""
     ax.set_xlabel(x)
@@ -167,6 +179,7 @@ def labelled(ax: Any, x: str, y: str) -> None:
 DRAWN = {
     "components": tiles,
     "costly_mistakes": costs,
+    "experts": trust,
     "late_classes": classes,
     "novelty": oddities,
     "own_algorithm": relaxed,

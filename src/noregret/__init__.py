@@ -21,6 +21,7 @@ from .version import __version__ as __version__
 # Public names by module, imported when first used: `import noregret` loads neither numba nor scikit-learn.
 _NAMES = {
     **{f"families.{module}": names for module, names in families.NAMES.items()},
+    "calibration.alone": "Calibrator Coverage",
     "learners.base": "NotLearnedError",
     "learners.learner": "Learner",
     "files.model_file": "ModelFileError from_bytes load",

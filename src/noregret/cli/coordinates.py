@@ -70,7 +70,8 @@ def taken_apart(model: Any, source: Any, options: Mapping[str, Any], limit: int 
     opened = stream(source, **options_for(model, dict(options)))
     same_rows(opened, model)
     for batch in opened.chunks(front=getattr(model, "front", None), learn=False, limit=limit):
-        Z, E = learner.answered_rows(batch.data)
+        with batch.named_in_errors():
+            Z, E = learner.answered_rows(batch.data)
         yield Coordinates(batch.ids, E, Z, batch.y)
 
 

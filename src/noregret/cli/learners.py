@@ -163,7 +163,8 @@ def not_an_option(e: click.NoSuchOption, spec: str | None, ctx: click.Context) -
     ]
     if not having:
         raise e
-    whose = f"No such option {name!r}: it is one of {', '.join(having)}."
+    few = ", ".join(having[:5]) + (f" and {len(having) - 5} others" if len(having) > 5 else "")
+    whose = f"No such option {name!r}: it is an option of {few}."
     if spec is None:
         raise click.UsageError(f"{whose} Name the learner with --model.", ctx) from None
     own = ", ".join(option.opts[0] for option in ctx.meta[EXTRA])

@@ -93,6 +93,8 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     given = learners.settings(options)
     chosen = learners.from_spec(model, given, options["task"])
     resuming = check_file(Path(save), options["resume"] or options["continue_"], options["overwrite"], chosen)
+    if options["continue_"] and not resuming:
+        click.echo(f"Note: {save} is not there yet: the model begins with this source.", err=True)
     rows, seconds = options["checkpoint_every"]
     start, answered = monotonic(), OnTheWay()
     with watching(quiet, model or "a learner", leave=False) as shown, stopping() as stop, as_usage():

@@ -204,7 +204,7 @@ class Learner(Columned, KernelInterface, Base):
         """
         targets = self.targets(y, rows.n)
         m = self._begun(rows, features)
-        with m.unharmed():
+        with m.unharmed(rows if isinstance(rows, Rows) else rows.rows):
             done = self._run_pieces(m, rows, targets, c)
         self._keep(m)
         return done
@@ -330,7 +330,7 @@ class Learner(Columned, KernelInterface, Base):
             taken, targets, weights = (
                 (rows, y, c) if order is None else (rows.take(order), y[order], None if c is None else c[order])
             )
-            with pausing(m.calibration, epoch > 1):
+            with pausing(m.calibration, epoch > 1), m.unharmed(rows):
                 for a, b in self.in_room(m, None, rows.n):
                     self._run(m, taken.cut(a, b), targets[a:b], None if weights is None else weights[a:b])
             if until and m.tally[UPDATES] == before:

@@ -58,7 +58,8 @@ def answer(
             if first:
                 warn_of_strangers(opened.name, truth, m.labels)
             first = False
-        f = learner.score_rows(batch.data)
+        with batch.named_in_errors():
+            f = learner.score_rows(batch.data)
         predicted = learner.task.answers(m, f) if reject is None else learner.sure(batch.data, reject)
         chances = learner.chances_of(batch.data) if proba else None
         region = None if interval is None else learner.region_of(batch.data, interval)

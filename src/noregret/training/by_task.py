@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..inputs.labels import Coded, whole
+from ..inputs.labels import Coded, Labels, whole
 from ..learners.learner import Learner
 from ..spelling import made
 from ..streams.stream import Stream, stream
@@ -67,8 +67,12 @@ def as_marks(y: Any, name: str) -> np.ndarray | None:
 
 
 def as_given(y: Any, name: str) -> Any:
-    """Return what comes: it is not learned from, or learned as it is."""
+    """Return what rounds bring."""
     return y
+
+
+def as_nothing(y: Any, name: str) -> None:
+    """Return no labels: they are not learned from."""
 
 
 def present(y: Any) -> None:
@@ -103,7 +107,7 @@ BY_TASK = {
     "experts": ByTask(
         as_given, None, start="experts", own=True, labelled=False, rounds=("target", "time", "ignore"), shared=("rule", "loss"),
     ),
-    "components": ByTask(as_given, None, start="online_pca", own=True, labelled=False, guesses=True, shared=("k",)),
+    "components": ByTask(as_nothing, None, start="online_pca", own=True, labelled=False, guesses=True, shared=("k",)),
 }  # fmt: skip
 
 
@@ -141,8 +145,10 @@ def titled_name(model: Any) -> str:
 
 def suited(y: Any, learner: Learner) -> Any:
     """Return the labels of a stream as this learner takes them; labels that mean classes it knows, as those are written."""
-    y, known = by_task(learner).suited(y, learner.name), getattr(learner.held, "labels", None)
-    return y if known is None else known.read(y)
+    y = by_task(learner).suited(y, learner.name)
+    if y is None or not learner.task.labelled:
+        return y
+    return (Labels() if learner.held is None else learner.held.labels).read(y)
 
 
 # ---- where no learner is named ---------------------------------------------------------------------------------------------

@@ -191,6 +191,22 @@ def turn_left(V, n, r, new, s, G, order, w):
 
 
 @strict
+def turned_rows(V, P, n, base, out):
+    """Write the left vectors of n rows, with the turns in P that came since they were written to V."""
+    for i in range(n):
+        for a in range(out.shape[1]):
+            out[i, a] = 0.0
+        add_turns(V[i], P, base, out[i])
+
+
+@strict
+def add_turns(v, P, base, out):
+    """Do out += v P over the first rows of P."""
+    for b in range(base):
+        subtract(out, -v[b], P[b])
+
+
+@strict
 def impute(x, U, s, r, n, nu, A, y):
     """Put the posterior mean of the unknown entries of x, which are NaN, in their place, given n rows so far.
 

@@ -44,8 +44,8 @@ class OnlineSVD(Components):
     Read back: `components_` (U), `singular_values_`, `left_` (V). Change: `append_feature(values)`, `revise(i, x)`, `remove(i)`.
     `complete(X)` fills in unknown entries, `rank_for(share)` says how many components hold that share of the squares.
 
-    Pitfalls: with `keep`, a row costs r^2 for each example kept. Each cut loses what it cuts: the error is at least that of the SVD
-    of all rows, cut once.
+    Pitfalls: with `keep`, every 64 rows cost r^2 for each example kept. Each cut loses what it cuts: the error is at least that of
+    the SVD of all rows, cut once.
 
     Reference: Brand (2003), *Fast online SVD revisions for lightweight recommender systems*.
 
@@ -165,5 +165,5 @@ class OnlineSVD(Components):
     @property
     def left_(self) -> np.ndarray:
         """The left singular vectors: a row for each example kept."""
-        s = self._kept().state
-        return np.array(s.V[: int(s.kept[0]), : int(s.rank[0])])
+        found: np.ndarray = self._kept().left()
+        return found

@@ -15,10 +15,10 @@ from ..learners.merging import unite_features
 from ..spaces.orthogonal import rotate_rows
 from .decomposition import Decomposition
 from .merged import Basis, Lengths
-from .subspaces import append_row, impute, projected, turn_left
+from .subspaces import append_row, impute, projected, turn_left, turned_rows
 
 FIRST = 8  # components there is room for at first
-OFTEN = 100  # rows between two looks at whether the bases are still orthonormal
+OFTEN = 64  # rows after which turns of the left vectors are put into effect, and bases are looked at
 SKEW = 1e-8  # of their products: above it they are made orthonormal again
 NONE = 1e-10  # of a singular value over the largest: below it there is none
 
@@ -30,9 +30,12 @@ class State(NamedTuple):
 
     U: Basis
     s: Lengths
-    V: Left
+    V: Left  # as of the last time that turns were put into effect
+    P: Annotated[Any, Slot(("turn", "component"), dtype=np.float64)]  # turns since then, and below them the rows that came since
     rank: Count
-    kept: Count  # examples in V
+    kept: Count  # examples
+    old: Count  # of them in V
+    base: Count  # components at that time: rows of P that are turns
     n: Number  # examples so far, which scale what is expected of an unknown entry
 
 
@@ -40,12 +43,12 @@ class Thin(Decomposition):
     """What an `OnlineSVD` holds."""
 
     State = State
-    open_axes = ("component", "example")
+    open_axes = ("component", "example", "turn")
 
     def sizes(self) -> Dims:
         """Return the first sizes of the axes."""
         room = int(self.params.r_max) or min(FIRST, max(self.features.size, 1))
-        return {"feature": max(self.features.size, 1), "component": room, "example": 0}
+        return {"feature": max(self.features.size, 1), "component": room, "example": 0, "turn": room + OFTEN}
 
     def used_sizes(self) -> Dims:
         """Return the sizes of the axes without spare room."""
@@ -75,7 +78,7 @@ class Thin(Decomposition):
         """Append one row."""
         p = self.params
         if r == self.dims["component"] and not p.r_max and r < self.dims["feature"]:
-            self.resize(component=min(2 * r, self.dims["feature"]))
+            self.widen_to(min(2 * r, self.dims["feature"]))
         if p.keep and int(self.state.kept[0]) == self.dims["example"]:
             self.resize(example=max(FIRST, 2 * self.dims["example"]))
         s, (k, d) = self.state, self.state.U.shape
@@ -84,7 +87,8 @@ class Thin(Decomposition):
         compiled(append_row)(x, s.U, s.s, s.rank, float(p.beta), float(p.thr), *scratch, order)
         s.n[0] += 1.0
         if p.keep:
-            compiled(turn_left)(s.V, n, r, int(s.rank[0]), s.s, scratch[2], order, np.empty(k + 1))
+            at = int(s.base[0]) + n - int(s.old[0])
+            compiled(turn_left)(s.P, at, r, int(s.rank[0]), s.s, scratch[2], order, np.empty(k + 1))
             s.kept[0] += 1
             if p.window and s.kept[0] > p.window:
                 self.remove(0)
@@ -108,6 +112,32 @@ class Thin(Decomposition):
         Z, E = projected(full, *self.basis())
         return Z, E if left is None else left
 
+    # ---- left vectors ------------------------------------------------------------------------------------------------
+    def widen_to(self, components: int) -> None:
+        """Make room for more components."""
+        self.resize(component=components, turn=components + OFTEN)
+
+    def left(self) -> np.ndarray:
+        """Return the left vectors of the examples kept; nothing changes."""
+        s = self.state
+        n, old, base, r = (int(v[0]) for v in (s.kept, s.old, s.base, s.rank))
+        found = np.empty((n, r))
+        compiled(turned_rows)(s.V, s.P, old, base, found)
+        found[old:] = s.P[base : base + n - old, :r]
+        return found
+
+    def fold(self) -> None:
+        """Put the turns of the left vectors into effect."""
+        if self.params.keep:
+            self.put_left(self.left())
+
+    def put_left(self, V: np.ndarray) -> None:
+        """Take new left vectors."""
+        s, (n, r) = self.state, V.shape
+        s.V[:], s.P[:] = 0.0, 0.0
+        s.V[:n, :r], s.P[range(r), range(r)] = V, 1.0
+        s.kept[0], s.old[0], s.base[0] = n, n, r
+
     # ---- changes -----------------------------------------------------------------------------------------------------
     def held(self, i: int) -> np.ndarray:
         """Return the i-th row kept, as far as the model holds it."""
@@ -130,27 +160,27 @@ class Thin(Decomposition):
         most = int(self.params.r_max) or len(sigma)
         new = int((sigma[:most] > NONE * max(float(sigma.max(initial=0.0)), np.finfo(float).tiny)).sum())
         if new > self.dims["component"]:
-            self.resize(component=new)
+            self.widen_to(new)
         s = self.state
-        s.U[:], s.s[:], s.V[:] = 0.0, 0.0, 0.0
-        s.U[:new, : U.shape[1]], s.s[:new], s.V[: len(V), :new] = U[:new], sigma[:new], V[:, :new]
-        s.rank[0], s.kept[0] = new, len(V)
+        s.U[:], s.s[:] = 0.0, 0.0
+        s.U[:new, : U.shape[1]], s.s[:new], s.rank[0] = U[:new], sigma[:new], new
+        self.put_left(V[:, :new] if self.params.keep else np.empty((0, 0)))
 
     def revise(self, i: int, x: np.ndarray) -> None:
         """Put a row in the place of the i-th one kept."""
+        self.fold()
         e = np.zeros(int(self.state.kept[0]))
         e[i] = 1.0
         self.modify(e, self.completed(x[None])[0][0] - self.held(i))
 
     def remove(self, i: int) -> None:
         """Take the i-th row out of the matrix."""
+        self.fold()
         e = np.zeros(int(self.state.kept[0]))
         e[i] = 1.0
         self.modify(e, -self.held(i))
-        s, n = self.state, int(self.state.kept[0])
-        s.V[i : n - 1] = s.V[i + 1 : n].copy()
-        s.V[n - 1] = 0.0
-        s.kept[0] -= 1
+        s = self.state
+        self.put_left(np.delete(s.V[: int(s.kept[0]), : int(s.rank[0])], i, 0))
 
     def append_feature(self, values: np.ndarray, name: Any) -> None:
         """Append a column to the matrix: a value for every example kept."""
@@ -162,6 +192,7 @@ class Thin(Decomposition):
         else:
             raise TypeError(f"features by {f.kind} cannot be appended to: learn from arrays, frames or dicts")
         self.features = f
+        self.fold()
         self.widen()
         right = np.zeros(self.dims["feature"])
         right[f.size - 1] = 1.0
@@ -175,6 +206,7 @@ class Thin(Decomposition):
 
     def straighten(self) -> None:
         """Make bases orthonormal again that rounding has bent; their product stays."""
+        self.fold()
         s, r, n = self.state, int(self.state.rank[0]), int(self.state.kept[0])
         U, V = s.U[:r], s.V[:n, :r]
         skew = max([np.abs(B @ B.T - np.eye(r)).max(initial=0.0) for B in ([U, V.T] if self.params.keep else [U])])
@@ -187,6 +219,8 @@ class Thin(Decomposition):
 
     def take_in(self, other: Any) -> None:
         """Append all rows of another model; exact if neither has cut off anything."""
+        self.fold()
+        other.fold()
         at = unite_features(self, other)  # type: ignore[arg-type]
         s, t = self.state, other.state
         r, q, d = int(s.rank[0]), int(t.rank[0]), self.dims["feature"]
@@ -205,6 +239,10 @@ class Thin(Decomposition):
         """Refuse counts that the arrays of a file have no room for."""
         super().check()
         expect(int(self.state.kept[0]) == self.dims["example"], f"{self.dims['example']} examples", self.state.kept)
+        s, room = self.state, self.dims["turn"]
+        expect(room == self.dims["component"] + OFTEN, f"{OFTEN} more turns than components", room)
+        expect(int(s.base[0]) + OFTEN <= room, "no more components than there is room for", s.base)
+        expect(0 <= int(s.kept[0]) - int(s.old[0]) <= OFTEN, f"at most {OFTEN} examples that are new", s.old)
         most = int(self.params.r_max)
         expect(not most or self.dims["component"] == most, f"{most} components", self.dims["component"])
 

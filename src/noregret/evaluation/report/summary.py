@@ -341,18 +341,9 @@ def sweep_measures(learners: Sequence[Learner]) -> list[Measure]:
     loss = main_loss(learners)
     shares = any(learner["error"] is not None for learner in learners)
     named = {name: f"{'error' if shares else 'loss'} in {head}" for name, head in REST.items()}
-    scores = {
-        name: words(name) for name in every("scores") if name in (*learners[0]["metrics"],) and len(learners[0]["losses"]) == 0
-    }
-    named |= {
-        "error": "error",
-        **scores,
-        "paid": "paid",
-        "residual": "mean squared residual",
-        "loss": f"{words(loss or '')} loss",
-        "regret": "regret",
-        "nonzeros": "non-zero weights",
-    }
+    named |= {"error": "error", "loss": f"{words(loss or '')} loss", "regret": "regret", "nonzeros": "non-zero weights"}
+    if not learners[0]["losses"]:  # measured otherwise than by losses of answers
+        named = {name: words(name) for name in (*every("scores"), "paid", "residual") if name in learners[0]["metrics"]} | named
     having = {k: t for k, t in named.items() if any(figure(row, k, loss) is not None for row in learners)}
     return [Measure(k, t, shares and k in (*REST, "error")) for k, t in having.items()]
 

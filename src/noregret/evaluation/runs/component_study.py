@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from time import perf_counter, thread_time
 from typing import Any, NamedTuple
@@ -115,7 +115,8 @@ class ComponentRun:
         for part in self.followed.cuts(taken.n):
             piece = taken.batch.cut(part.start, part.stop)
             start = thread_time()
-            done = self.learner.learn_rows(piece.data, None, piece.c, self.features(piece))
+            with piece.named_in_errors():
+                done = self.learner.learn_rows(piece.data, None, piece.c, self.features(piece))
             self.seconds += thread_time() - start
             self.followed.note(np.concatenate([p.f[:, 0] for p in done]), taken, part)
 
@@ -203,7 +204,9 @@ def rank_of(learner: Any) -> str:
     return next(name for name in ("k", "r_max") if name in learner.defaults)
 
 
-def prepared(rows: Stream, ground: Ground, limit: int | None, shape: Any, each: Callable[[np.ndarray], None]) -> Iterator[Taken]:
+def prepared(
+    rows: Stream, ground: Ground, limit: int | None, shape: Any, each: Callable[[np.ndarray], None]
+) -> Generator[Taken, None, None]:
     """Yield the rows that count, with what is known of them before; `each` is called with them as arrays."""
     done = 0
     for batch in map(counting, within(rows, limit)):

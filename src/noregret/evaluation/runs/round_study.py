@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 from time import perf_counter, thread_time
 from typing import Any
@@ -194,7 +195,12 @@ def passed(kind: str, opened: Stream, runs: Sequence[RoundRun], own: Mapping[str
 
 
 def walked(
-    kind: str, source: Iterator[Any], opened: Stream, runs: Sequence[Any], own: Mapping[str, Any], taken: Callable[[Any], None]
+    kind: str,
+    source: Generator[Any, None, None],
+    opened: Stream,
+    runs: Sequence[Any],
+    own: Mapping[str, Any],
+    taken: Callable[[Any], None],
 ) -> tuple[int, float, bool]:
     """Let every learner take the batches of a source; return their rows, the seconds of reading, and whether someone asked to stop.
 
@@ -202,7 +208,7 @@ def walked(
     """
     stop, watch = own.get("stop") or (lambda: False), own.get("watch")
     examples, reading = 0, 0.0
-    with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
+    with closing(source), ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         while True:
             start = perf_counter()
             batch = next(source, None)
@@ -227,7 +233,7 @@ def walked(
     return examples, reading, False
 
 
-def within(opened: Stream, limit: int | None) -> Iterator[Batch]:
+def within(opened: Stream, limit: int | None) -> Generator[Batch, None, None]:
     """Yield rounds, at most `limit`; a first row of prices makes none, and is no batch."""
     left = limit
     for batch in opened.chunks():

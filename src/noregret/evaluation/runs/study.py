@@ -112,6 +112,10 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     truth as often), `sort` (the figure that decides), `stop` (asked again and again; when it returns
     True, the report is of the rows so far). All others are options of `stream`.
 
+    `task` names the kind of problem where neither the learners nor the rows tell it. "portfolio" and "experts" take tables of
+    rounds, a row each, with `time` and `ignore`; the first with `prices`, `missing`, `cost`, `entry` and `days`, the second with
+    `target`, `rule` and `loss`, and of the options above both have `limit`, `regret`, `sort` and `stop`.
+
     >>> import noregret as nr
     >>> report = nr.compare("synthetic:linear?n=2000&d=10&seed=1", ["perceptron", "pa1:C=0.1"])
     >>> len(report.learners), report.winner
