@@ -94,6 +94,28 @@ def test_layout(name):
     np.testing.assert_allclose(np.abs(narrow.transform(X[:9])), np.abs(m.transform(X[:9])), atol=2e-3)
 
 
+@pytest.mark.parametrize("size", [1, 7])
+@pytest.mark.parametrize("name", GROWS)
+def test_chunk_where_names_come_later(name, size):
+    X, late = rows(d=40), np.arange(40)
+    dicts = [{f"c{j}": x[j] for j in range(40) if x[j] != 0.0 and late[j] <= 2 * i} for i, x in enumerate(X)]
+    whole, errors = learned(name, dicts)
+    parts, told = learned(name, dicts, size)
+    np.testing.assert_array_equal(told, errors)
+    assert parts.digest() == whole.digest()
+    assert whole.n_features_in_ == 40
+    resumed, _ = learned(name, dicts[:43])
+    resumed = nr.from_bytes(resumed.to_bytes())
+    resumed.learn_many(dicts[43:])
+    assert resumed.digest() == whole.digest()
+    y = labels(X).tolist()
+    if name in MAPS:
+        m, n = nr.pipeline(WAYS[name](), nr.PA1()), nr.pipeline(WAYS[name](), nr.PA1()).partial_fit(dicts, y)
+        for i in range(0, 130, size):
+            m.partial_fit(dicts[i : i + size], y[i : i + size])
+        assert m.digest() == n.digest()
+
+
 @pytest.mark.parametrize("name", GROWS)
 def test_names_may_come_at_any_time(name):
     X = rows()

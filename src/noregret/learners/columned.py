@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
 
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import Columns, Hashed
+from ..inputs.features import Columns, Hashed, Named, Names, arrivals, moved
 
 
 class Columned:
@@ -57,6 +59,34 @@ class Columned:
         if not isinstance(features, Hashed):
             raise AttributeError("hash_collisions_: the features are not hashed")
         return features.collisions
+
+
+def named_pieces(m: Any, batch: Named, c: np.ndarray | None, apart: bool) -> Iterator[Rows]:
+    """Yield named examples in the places of a model, which new names join: all at once, or each with its row, apart from others."""
+    f, rows = m.features, batch.rows
+    if isinstance(f, Hashed):
+        f.remember(batch.examples if c is None else compress(batch.examples, c > 0.0))  # what has weight 0 brings no names
+    if not isinstance(f, Names) or batch.ahead is None:
+        yield rows
+        return
+    places, a = f.places(batch.ahead), 0
+    for i, new in arrivals(rows, places, c, apart):
+        if apart and a < i:
+            yield moved(rows.cut(a, i), places)
+            a = i
+        places[new] = f.enter(batch.ahead, new)
+        m.widen()
+    yield moved(rows.cut(a, rows.n), places)
+
+
+def numbered_pieces(m: Any, rows: Rows, apart: bool) -> list[tuple[int, int, int]]:
+    """Return runs of rows with their widths: all, or as new features come, where they join a model apart from others."""
+    if not (apart and m.features.grows and rows.layout == "csr" and rows.names is None):
+        return [(0, rows.n, rows.width)]
+    indptr, indices, _ = rows.arrays
+    tops = np.maximum.accumulate([int(indices[a:b].max()) + 1 if a < b else 0 for a, b in pairwise(indptr)])
+    starts = [0, *(np.flatnonzero(np.diff(tops)) + 1).tolist()]
+    return [(a, b, int(tops[a])) for a, b in zip(starts, [*starts[1:], rows.n], strict=True)]
 
 
 def refuse_names(known: list[str], given: list[str]) -> None:

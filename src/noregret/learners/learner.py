@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import compress, pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -14,10 +13,10 @@ from ..algorithm.state import COUNT, Need, needs_of
 from ..calibration.calibration import Said, pausing
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, arrivals, is_dicts, moved, read_all, stacked
+from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, is_dicts, read_all, stacked
 from ..inputs.labels import Labels
 from .base import Base
-from .columned import Columned
+from .columned import Columned, named_pieces, numbered_pieces
 from .declarations import check_step, check_weights
 from .kernel_interface import KernelInterface
 from .model import Model
@@ -226,30 +225,11 @@ class Learner(Columned, KernelInterface, Base):
 
     def _named_pieces(self, m: Model, batch: Named, c: np.ndarray | None) -> Iterator[Rows]:
         """Yield named examples in their places: all at once, unless new names change the formulas row by row."""
-        f, rows = m.features, batch.rows
-        if isinstance(f, Hashed):
-            f.remember(batch.examples if c is None else compress(batch.examples, c > 0.0))  # what has weight 0 brings no names
-        if not isinstance(f, Names) or batch.ahead is None:
-            yield rows
-            return
-        places, a = f.places(batch.ahead), 0
-        apart = m.filled or self.algorithm.arrange is not None
-        for i, new in arrivals(rows, places, c, apart):
-            if apart and a < i:
-                yield moved(rows.cut(a, i), places)
-                a = i
-            places[new] = f.enter(batch.ahead, new)
-            m.widen()
-        yield moved(rows.cut(a, rows.n), places)
+        return named_pieces(m, batch, c, m.filled or self.algorithm.arrange is not None)
 
     def _pieces(self, m: Model, rows: Rows) -> list[tuple[int, int, int]]:
         """Return the runs of rows to learn at once, with their width: all, unless new features change the formulas row by row."""
-        if not (m.filled and m.features.grows and rows.layout == "csr" and rows.names is None):
-            return [(0, rows.n, rows.width)]
-        indptr, indices, _ = rows.arrays
-        tops = np.maximum.accumulate([int(indices[a:b].max()) + 1 if a < b else 0 for a, b in pairwise(indptr)])
-        starts = [0, *(np.flatnonzero(np.diff(tops)) + 1).tolist()]
-        return [(a, b, int(tops[a])) for a, b in zip(starts, [*starts[1:], rows.n], strict=True)]
+        return numbered_pieces(m, rows, m.filled)
 
     def in_room(self, m: Model | None, y: Any, n: int) -> list[tuple[int, int]]:
         """Return the runs of n rows, with these y or none, whose scores take bounded memory, however many classes there are."""

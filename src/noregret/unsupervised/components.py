@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from ..algorithm.params import check_options, same_value
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import Columns, Features, Hashed, Names, Numbers, is_dicts, read_all, stacked
+from ..inputs.features import Columns, Features, Hashed, Named, Names, Numbers, is_dicts, read_all, stacked
 from ..learners.base import Base
-from ..learners.columned import Columned
+from ..learners.columned import Columned, named_pieces, numbered_pieces
 from ..learners.learner import Progress
 from .decomposition import Decomposition
 
@@ -75,23 +75,34 @@ class Components(Columned, Base):
                 f"X in row {row} holds {data.ravel()[at]:g}; expected numbers below {LARGEST:g} in size. Rescale them."
             )
 
-    def begun(self, X: Any, m: Any = None) -> tuple[Any, Rows]:
-        """Return a model, a new one if none is given, and rows in its places; if they cannot be learned nothing changes."""
+    def begun(self, X: Any, m: Any = None) -> tuple[Any, Rows | Named]:
+        """Return a model, a new one if none is given, and checked rows to learn; if they cannot be learned nothing changes."""
         if is_dicts(X):
             features = self._features(None) if m is None else m.features
             read = read_all(features, X)
             self.learnable(read if isinstance(read, Rows) else read.rows, m)
-            m = m or self.new_model(features)
-            rows = stacked(m.features, X, grow=True)
-        else:
-            rows = self.check_rows(X, m)
-            self.learnable(rows, m)
-            if m is None:
-                m = self.new_model(self._features(rows))
-                m.features.check(rows, type(self).__name__)
-            rows = m.features.rows(rows, True)
-        m.widen()
+            return m or self.new_model(features), read
+        rows = self.check_rows(X, m)
+        self.learnable(rows, m)
+        if m is None:
+            m = self.new_model(self._features(rows))
+            m.features.check(rows, type(self).__name__)
         return m, rows
+
+    def pieces(self, m: Any, rows: Rows | Named) -> Iterator[Rows]:
+        """Yield checked rows in the places of a model. A new feature joins it with its row: sums depend on how many there are."""
+        if isinstance(rows, Named):
+            yield from named_pieces(m, rows, None, True)
+            return
+        for a, b, width in numbered_pieces(m, rows, True):
+            placed = m.features.rows(rows.cut(a, b)._replace(width=width), True)
+            m.widen()
+            yield placed
+
+    def taught(self, m: Any, rows: Rows | Named, told: bool = True) -> tuple[list[np.ndarray], np.ndarray]:
+        """Let a model learn checked rows; return their coordinates, in pieces, and squared residuals from before."""
+        done = [m.learn_rows(piece, told) for piece in self.pieces(m, rows)]
+        return [z for z, _ in done], np.concatenate([e for _, e in done])
 
     def placed(self, X: Any) -> Rows:
         """Return rows in the places of the model, to be answered; nothing changes."""
@@ -106,8 +117,7 @@ class Components(Columned, Base):
     def learn_one(self, x: Any) -> np.ndarray:
         """Learn one row, a dict of numbers or a sequence of them; return its coordinates from before."""
         X = [x] if isinstance(x, Mapping) else checking.one_row(x).arrays[0]
-        found: np.ndarray = self._learned(X, True)[0][0]
-        return found
+        return self._learned(X, True)[0][0][0]
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn rows in order."""
@@ -120,7 +130,7 @@ class Components(Columned, Base):
             raise ValueError(f"epochs must be a whole number of at least 1, got {epochs!r}")
         m, rows = self.begun(X)
         for _ in range(int(epochs)):
-            m.learn_rows(rows, False)
+            self.taught(m, rows, False)
             m.finish()
         self.reset()
         self.model = m
@@ -135,17 +145,17 @@ class Components(Columned, Base):
         self.model.finish()
         return self
 
-    def _learned(self, X: Any, told: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Learn rows; return coordinates and squared residuals from before."""
+    def _learned(self, X: Any, told: bool) -> tuple[list[np.ndarray], np.ndarray]:
+        """Learn rows; return coordinates, in pieces, and squared residuals from before."""
         m, rows = self.begun(X, self.held)
-        found: tuple[np.ndarray, np.ndarray] = m.learn_rows(rows, told)
+        found = self.taught(m, rows, told)
         self.model = m
         return found
 
     def learn_mapped(self, rows: Rows, learn: bool) -> np.ndarray:
         """Return the coordinates of checked rows, each from before it is learned, if it is; of a learner of nothing they are 0."""
         features = Columns(rows.width, False) if rows.layout == "dense" else Numbers(False)
-        return (self.learned_rows if learn else self.answered_rows)(rows, features)[0]
+        return np.concatenate(self.learned_rows(rows, features)[0]) if learn else self.answered_rows(rows, features)[0]
 
     def learn_rows(
         self, rows: Rows, y: Any = None, c: np.ndarray | None = None, features: Features | None = None, keep: bool = True
@@ -159,16 +169,14 @@ class Components(Columned, Base):
         """Return zeros: there are no targets."""
         return np.zeros(n)
 
-    def learned_rows(self, rows: Rows, features: Features | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Learn checked rows of a source; return coordinates and squared residuals from before.
+    def learned_rows(self, rows: Rows, features: Features | None = None) -> tuple[list[np.ndarray], np.ndarray]:
+        """Learn checked rows of a source; return coordinates, in pieces, and squared residuals from before.
 
         `features` is the table of features of a model that begins here.
         """
         m = self._fitting(rows, features)
         self.learnable(rows, m)
-        placed = m.features.rows(rows, True)
-        m.widen()
-        found: tuple[np.ndarray, np.ndarray] = m.learn_rows(placed)
+        found = self.taught(m, rows)
         self.model = m
         return found
 

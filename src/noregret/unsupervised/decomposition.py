@@ -18,6 +18,7 @@ from ..inputs.features import Features
 from ..learners.held import Held
 from .subspaces import projected
 
+LEAST = 64  # features there is room for, where they grow
 ROOM = 1 << 19  # numbers of a run of rows that are made dense at once: 4 MB
 
 
@@ -45,7 +46,13 @@ class Decomposition(Held):
 
     def sizes(self) -> Dims:
         """Return the sizes of the axes."""
-        return {"feature": max(self.features.size, 1), "component": int(self.params.k), **self.more_sizes()}
+        return {"feature": self.room, "component": int(self.params.k), **self.more_sizes()}
+
+    @property
+    def room(self) -> int:
+        """The length of rows: where features grow a power of 2, so that sums are taken in one order whatever came before."""
+        size = max(self.features.size, 1)
+        return max(LEAST, 1 << (size - 1).bit_length()) if self.features.grows else size
 
     def more_sizes(self) -> Dims:
         """Return the sizes of the axes that not every method has."""
@@ -56,10 +63,8 @@ class Decomposition(Held):
         return {**self.dims, "feature": max(self.features.size, 1)}
 
     def widen(self) -> None:
-        """Make room for new features, and for as many again: they are 0 in all that was learned."""
-        size = self.features.size
-        if size > self.dims["feature"]:
-            self.resize(feature=max(size, 2 * self.dims["feature"]))
+        """Make room for new features: they are 0 in all that was learned."""
+        self.resize(feature=max(self.room, self.dims["feature"]))
 
     def retune(self, given: dict[str, Any]) -> None:
         """Use new parameters from now on, if they go together."""
@@ -157,12 +162,13 @@ class Decomposition(Held):
         tally, dims, m = tensors.pop("tally"), meta["dims"], cls(learner, features)
         expect(dims.keys() == m.dims.keys(), f"the sizes {sorted(m.dims)}", dims)
         expect(all(type(n) is int and n >= 0 for n in dims.values()), "sizes", dims)
-        fixed = {k: n for k, n in m.dims.items() if k not in cls.open_axes}
+        fixed = {k: n for k, n in m.used_sizes().items() if k not in cls.open_axes}
         expect(all(dims[k] == n for k, n in fixed.items()), f"the sizes {fixed}", dims)
         expect(tally.dtype == m.tally.dtype and tally.shape == m.tally.shape and bool((tally >= 0).all()), "a tally", tally)
         m.dims, m.tally, m.state = dims, tally, packing.unpacked(m.spec, tensors, dims, m.dtype, features.size)
         m.check()
         m.refresh()
+        m.widen()
         return m
 
     open_axes: tuple[str, ...] = ()  # axes whose size follows from what was learned, not from the parameters

@@ -101,8 +101,7 @@ class OnlineSVD(Components):
         """Learn one row; return its coordinates from before."""
         if self.missing is None or isinstance(x, Mapping):
             return super().learn_one(x)
-        found: np.ndarray = self._learned(np.asarray(x, np.float64).reshape(1, -1), True)[0][0]
-        return found
+        return self._learned(np.asarray(x, np.float64).reshape(1, -1), True)[0][0][0]
 
     # ---- changes -----------------------------------------------------------------------------------------------------
     def append_feature(self, values: Any, name: Any = None) -> Self:
@@ -122,7 +121,8 @@ class OnlineSVD(Components):
         """Put a row in the place of the i-th example kept."""
         m, i = self._kept(), self._place(i)
         m, rows = self.begun([x] if isinstance(x, Mapping) else np.asarray(x, np.float64).reshape(1, -1), m)
-        m.revise(i, next(iter(m.dense(rows)))[0])
+        row = next(self.pieces(m, rows))
+        m.revise(i, next(m.dense(row))[0])
         return self
 
     def remove(self, i: int) -> Self:

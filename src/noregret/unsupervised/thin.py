@@ -48,7 +48,7 @@ class Thin(Decomposition):
     def sizes(self) -> Dims:
         """Return the first sizes of the axes."""
         room = int(self.params.r_max) or min(FIRST, max(self.features.size, 1))
-        return {"feature": max(self.features.size, 1), "component": room, "example": 0, "turn": room + OFTEN}
+        return {"feature": self.room, "component": room, "example": 0, "turn": room + OFTEN}
 
     def used_sizes(self) -> Dims:
         """Return the sizes of the axes without spare room."""
@@ -197,12 +197,6 @@ class Thin(Decomposition):
         right = np.zeros(self.dims["feature"])
         right[f.size - 1] = 1.0
         self.modify(values, right)
-
-    def widen(self) -> None:
-        """Make room for new features; columns of an array get no more than they need."""
-        if isinstance(self.features, Columns):
-            self.resize(feature=max(self.features.size, self.dims["feature"]))
-        super().widen()
 
     def straighten(self) -> None:
         """Make bases orthonormal again that rounding has bent; their product stays."""
