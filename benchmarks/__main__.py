@@ -34,6 +34,7 @@ NAMES = (
     "forests",
     "novelty",
     "portfolios",
+    "components",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -221,7 +221,21 @@ def of_stream(source, **options):
     return digest(arrays)
 
 
+def of_components():
+    """Digests of learners of components that are compiled to the end: those in batches of PCA and of experts ask LAPACK."""
+    learners = {
+        "merge": nr.OnlinePCA(k=3),
+        "ccipca": nr.OnlinePCA(k=3, method="ccipca", l=2),
+        "oja": nr.OnlinePCA(k=3, method="oja"),
+        "svd": nr.OnlineSVD(r_max=4),
+        "dictionary": nr.DictionaryLearner(k=5, S=8),
+        "dictionary, lars": nr.DictionaryLearner(k=5, coding="lars", positive=True),
+    }
+    return {name: digest(m.partial_fit(rows(90, 13, 7)).model.arrays()) for name, m in learners.items()}
+
+
 WHOLE = {
+    "components": of_components,
     "probabilities": of_probabilities,
     "portfolios": of_portfolios,
     "experts": of_experts,

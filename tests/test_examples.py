@@ -8,6 +8,7 @@ import pytest
 
 EXAMPLES = sorted((pathlib.Path(__file__).parent.parent / "examples").glob("*.py"))
 SAYS = {
+    "components": "left of a row, one by one:",
     "costly_mistakes": "total cost",
     "experts": "never more than paid",
     "late_classes": "4 classes",

@@ -105,7 +105,8 @@ FORESTS = ("chances", "descent", "experts", "nodes", "prunings", "runner")
 COMPILED = (
     *TYPED,
     *(f"forests.{name}" for name in FORESTS),
-    *("transforms.draws", "transforms.nystroem", "transforms.orthogonal", "transforms.random_features"),
+    *("unsupervised.sparse_coding", "unsupervised.subspaces"),
+    *("transforms.draws", "transforms.nystroem", "spaces.orthogonal", "transforms.random_features"),
 )
 
 

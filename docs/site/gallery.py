@@ -88,6 +88,13 @@ def classes(ax: Any, module: ModuleType, said: str) -> None:
     ax.legend()
 
 
+def tiles(ax: Any, module: ModuleType, said: str) -> None:
+    """Draw the atoms that a dictionary finds."""
+    m = nr.DictionaryLearner(k=16, lambda_=0.5, S=50).fit(module.stream(4000))
+    ax.imshow(np.hstack([np.pad(c.reshape(module.SIDE, module.SIDE) / np.abs(c).max(), 1) for c in m.components_]), cmap="RdBu_r")
+    ax.axis("off")
+
+
 def oddities(ax: Any, module: ModuleType, said: str) -> None:
     """Draw two of the four coordinates of normal and odd rows."""
     X, odd = module.stream(3000)
@@ -170,6 +177,7 @@ def labelled(ax: Any, x: str, y: str) -> None:
 
 
 DRAWN = {
+    "components": tiles,
     "costly_mistakes": costs,
     "experts": trust,
     "late_classes": classes,

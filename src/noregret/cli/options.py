@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:  # older versions of click have it without a parameter
     ParamType = click.ParamType
 
-TASKS = ("classification", "regression", "one_class", "portfolio", "experts")
+TASKS = ("classification", "regression", "one_class", "portfolio", "experts", "components")
 DETECTORS = ("adwin", "ddm", "eddm", "page_hinkley")
 ARGS = "noregret.cli.arguments"  # of a command, as they were given
 Decorator = Callable[[Any], Any]
@@ -126,7 +126,8 @@ source_options, SOURCE = group(
         "--task",
         type=click.Choice(TASKS),
         help="The kind of problem, where neither the learner nor the rows tell it. Rows are days of relatives or prices for "
-        "portfolio, losses or advice for experts; short names of learners do there.",
+        "portfolio, losses or advice for experts; short names of learners do there. Components are not learned from "
+        "labels, but judged by them.",
     ),
     one("--target", metavar="COLUMN", help="Column of the label or target, in tables; of experts, that of the truth."),
     one("--weight", metavar="COLUMN", help="Column of weights of the rows."),
@@ -297,6 +298,11 @@ watching_options, WATCHING = group(
         help="Measure intervals, or sets of labels, that hold the truth this often, such as 0.9.",
     ),
     one("--days", type=click.IntRange(1), metavar="N", help="Of portfolios: days of a year, for yearly figures.  [default: 252]"),
+    one(
+        "--shape",
+        metavar="HxW",
+        help="Of components: rows are images of this height and width, as in 28x28; the page shows them so.",
+    ),
     one("--holdout", metavar="SOURCE", help="Another source, answered at the end without learning."),
     one(
         "--regret/--no-regret",

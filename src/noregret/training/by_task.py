@@ -32,6 +32,8 @@ class ByTask(NamedTuple):
     rounds: tuple[str, ...] | None = (
         None  # where it learns from rounds, not rows of features: the options that say how to read them
     )
+    own: bool = False  # whether a learner, or the task itself, must be named: the rows do not tell it
+    guesses: bool = False  # whether a column that is called as labels usually are is taken out of the rows, to judge answers by
     shared: tuple[str, ...] = ()  # parameters that several learners may be given together, as options of a study
     room: str = ""  # what its names begin with, which may be left out where the task is named
 
@@ -69,6 +71,10 @@ def as_given(y: Any, name: str) -> Any:
     return y
 
 
+def as_nothing(y: Any, name: str) -> None:
+    """Return no labels: they are not learned from."""
+
+
 def present(y: Any) -> None:
     """Refuse a source without labels."""
     if y is None:
@@ -95,12 +101,13 @@ BY_TASK = {
     "one_class": ByTask(as_marks, None, start=NOVELTY, labelled=False),
     # Costs decide between strategies; this one bets on nothing but that the best constant portfolio is worth following.
     "portfolio": ByTask(
-        as_given, None, start="portfolio.eg", labelled=False, rounds=("prices", "missing", "time", "ignore"),
+        as_given, None, start="portfolio.eg", own=True, labelled=False, rounds=("prices", "missing", "time", "ignore"),
         shared=("cost", "entry"), room="portfolio.",
     ),
     "experts": ByTask(
-        as_given, None, start="experts", labelled=False, rounds=("target", "time", "ignore"), shared=("rule", "loss"),
+        as_given, None, start="experts", own=True, labelled=False, rounds=("target", "time", "ignore"), shared=("rule", "loss"),
     ),
+    "components": ByTask(as_nothing, None, start="online_pca", own=True, labelled=False, guesses=True, shared=("k",)),
 }  # fmt: skip
 
 

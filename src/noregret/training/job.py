@@ -83,7 +83,7 @@ def train(
 
     chosen: Any
     more: list[str] = []
-    if not going_on and model is None and (task is None or BY_TASK[task].rounds is None):
+    if not going_on and model is None and (task is None or not BY_TASK[task].own):
         opened, notes = with_target(stream(source, y, **options), None)
         opened = growing(opened)
         chosen, opened, more = first_learner(opened, task)
@@ -238,7 +238,7 @@ class Job:
         features = None if learner.started else self.opened.features(batch.data, bias)
         with batch.named_in_errors():
             y = suited(batch.y, learner)
-        with batch.named_in_errors(), pausing(learner.held and learner.held.calibration, self.at["epoch"] > 0):
+        with batch.named_in_errors(), pausing(getattr(learner.held, "calibration", None), self.at["epoch"] > 0):
             done = learner.learn_rows(batch.data, y, batch.c, features, keep=False)
         if done and features is not None:
             done[0] = done[0]._replace(blind=1)

@@ -17,9 +17,9 @@ from ..engine.elementary import FAR, far_sine_cosine, sine_cosine
 from ..engine.words import rare, strict
 from ..inputs.checking import Rows
 from ..parts.kernels import RBF, Cauchy, Laplacian
+from ..spaces.orthogonal import orthonormal
 from .draws import Draws, Grids, compiled_for, fill, phases
 from .feature_map import FeatureMap, diameter, entries, hoeffding, kernel_among, whole
-from .orthogonal import orthonormal
 
 FORMS = ("paired", "phase")
 GAUSS, LAPLACE = RBF(), Laplacian()

@@ -35,7 +35,9 @@ FORMS: dict[str, Form] = {
 }
 
 
-OF_TASKS = {"portfolio": "allocation_form:PORTFOLIO", "experts": "allocation_form:EXPERTS"}  # imported when a report is shown
+OF_TASKS = {
+    "portfolio": "allocation_form:PORTFOLIO", "experts": "allocation_form:EXPERTS", "components": "component_form:COMPONENTS",
+}  # fmt: skip  # imported when a report is shown
 
 
 def register(kind: str, form: Form) -> None:

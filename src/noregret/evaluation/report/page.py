@@ -107,7 +107,8 @@ def payload(report: Report, rows: Sequence[Learner]) -> dict[str, Any]:
     ]
     true_drifts = report.data.get("true_drifts") or []
     found = {"winner": report.winner, "shown": SHOWN, "data": {"true_drifts": true_drifts}, "learners": learners}
-    found |= {"unit": f"{report.data.get('unit', 'example')}s", "linear": report.form.linear, "signed": report.form.signed}
+    found |= {"unit": f"{report.data.get('unit', 'example')}s", "one": summary.each(report)}
+    found |= {"linear": report.form.linear, "signed": report.form.signed}
     found["baselines"] = [{"label": row["label"], "curve": row["curve"]} for row in summary.baselines(report)]
     return rounded({**found, "measures": [m._asdict() for m in summary.measures(rows)], "sweep": sweep_view(rows)})
 
