@@ -59,7 +59,8 @@ def answer(
                 warn_of_strangers(opened.name, truth, m.labels)
             first = False
         f = learner.score_rows(batch.data)
-        predicted = learner.task.answers(m, f) if reject is None else learner.sure(batch.data, reject)
+        answered = model.answers(f) if isinstance(model, Pipeline) else learner.task.answers(m, f)
+        predicted = answered if reject is None else learner.sure(batch.data, reject)
         chances = learner.chances_of(batch.data) if proba else None
         region = None if interval is None else learner.region_of(batch.data, interval)
         yield Answers(batch.ids, predicted, learner.task.margins(m, f), truth, chances, region)

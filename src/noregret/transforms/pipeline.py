@@ -279,6 +279,13 @@ class Pipeline(Saved):
         m.features.check(rows, type(learner).__name__)
         return learner.task.answer(m, m.score(learner.place(m, rows, grow=False))[0])
 
+    def answers(self, f: np.ndarray) -> np.ndarray:
+        """Return the answers for the scores of rows."""
+        return self.learner.task.answers(self.learner.model, f)
+
+    def noted(self, rows: Rows, y: Any) -> None:
+        """Hear of rows that someone let the learner learn, with their targets; a pipeline that keeps more than it takes note."""
+
     # ---- answering -------------------------------------------------------------------------------------------------------
     def _runs(self, X: Any) -> Iterator[Rows]:
         """Yield mapped rows, in runs whose scores take bounded memory; nothing changes."""
@@ -295,7 +302,7 @@ class Pipeline(Saved):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for each row."""
-        return np.concatenate([self.learner.task.answers(self.learner.model, f) for f in self._scores(X)])
+        return np.concatenate([self.answers(f) for f in self._scores(X)])
 
     def _decision_function(self, X: Any) -> np.ndarray:
         """Return a score per class in the order of `classes_`, or one score."""
