@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -87,6 +87,7 @@ class Recommender(Pipeline):
         self._rated: dict[int, set[int]] = {}
         self._waiting: list[np.ndarray] = []  # places of users and items not in there yet
         self._pair = np.zeros(2, np.uint32)
+        self._again: tuple[Any, Any] = None, None  # the arrays of a model, and what learns the pair with them
         self._places: tuple[dict[Any, int], dict[Any, int]] = ({}, {})  # of the users and items asked for
         self._named = Listed([], ([], []), ([], []))
 
@@ -106,6 +107,12 @@ class Recommender(Pipeline):
         self.columns = tuple(front.table.categorical)
         self._named = Listed([], ([], []), ([], []))
 
+    @property
+    def _own(self) -> Table:
+        """The table of users and items."""
+        assert self.front.table is not None
+        return self.front.table
+
     # ---- users and items -----------------------------------------------------------------------------------------------
     def _begun(self) -> Any:
         """Return the model, a new one before anything is learned."""
@@ -120,33 +127,30 @@ class Recommender(Pipeline):
         """Return the place of a user (0) or an item (1), None if it is new."""
         found = self._places[kind].get(one)
         if found is None and self.learner.started:
-            found = self._join(kind, one, False)
+            numbers = self._own.row({self.columns[kind]: named(kind, one)})[0]
+            found = int(numbers[0]) + has_bias(self.learner) if len(numbers) else None
+        if found is not None:
+            self._places[kind][one] = found
         return found
 
-    def _join(self, kind: int, one: Any, new: bool = True) -> int | None:
-        """Return the place of a user or an item; a new one joins, or has none."""
-        table = self.front.table
-        assert table is not None
-        numbers = table.row({self.columns[kind]: named(kind, one)}, learn=new)[0]
-        if not len(numbers):
-            return None
-        found = int(numbers[0]) + has_bias(self.learner)
-        self._places[kind][one] = found
-        return found
+    def _join(self, come: Sequence[tuple[int, Any]]) -> None:
+        """Let users and items join, in order, where they are new."""
+        columns, texts = [self.columns[kind] for kind, _ in come], [named(kind, one) for kind, one in come]
+        places = self._own.join(columns, texts) + has_bias(self.learner)
+        for (kind, one), at in zip(come, places.tolist(), strict=True):
+            self._places[kind][one] = at
 
     def _widen(self) -> Any:
         """Let the model have room for all who joined; return it."""
-        m, table = self.learner.model, self.front.table
-        assert table is not None
-        m.features.count = max(m.features.count, table.width)
+        m = self.learner.model
+        m.features.count = max(m.features.count, self._own.width)
         m.widen()
         return m
 
     def _listed(self) -> Listed:
         """Return all users and items, with their places."""
-        table = self.front.table
-        if table is not None and table.width != len(self._named.all):
-            names, bias = table.feature_names, int(has_bias(self.learner))
+        if self._own.width != len(self._named.all):
+            names, bias = self._own.feature_names, int(has_bias(self.learner))
             starts = [f"{column}=" for column in self.columns]
             for at in range(len(self._named.all), len(names)):
                 kind = int(not names[at].startswith(starts[0]))
@@ -179,23 +183,39 @@ class Recommender(Pipeline):
     # ---- learning ------------------------------------------------------------------------------------------------------
     def learn_one(self, user: Any, item: Any, rating: Any) -> float:  # type: ignore[override]  # of events, not of rows
         """Learn one rating; return the prediction from before."""
-        y = self._target(rating)
-        pair = self._pair
+        y = rating if type(rating) is float and rating - rating == 0.0 and not self.yes_no else self._target(rating)
         users, items = self._places
         try:
-            pair[0], pair[1] = users[user], items[item]
+            u, i = users[user], items[item]
         except (KeyError, TypeError):
-            named(0, user), named(1, item)
-            self._begun()
-            pair[0], pair[1] = self._join(0, user), self._join(1, item)
-            self._widen()
+            u, i = self._joined(user, item)
+        m, pair = self.steps[-1].model, self._pair
+        pair[0], pair[1] = u, i
+        known, again = self._again
+        if known is not m.args:
+            again = m.learn_again(pair, ONES)
+            self._again = m.args, again
+        f = again(y) if again is not None else float(m.learn_row(pair, ONES, y)[0])
         low, high = self._scale
-        said = self._within(float(self.learner.model.learn_row(pair, ONES, y)[0]), low, high)
         if not low <= y <= high:
             self._scale = [min(low, y), max(high, y)]
         if self.keep:
-            self._rated.setdefault(int(pair[0]), set()).add(int(pair[1]))
-        return float(said)
+            try:
+                self._rated[u].add(i)
+            except KeyError:
+                self._rated[u] = {i}
+        if self.yes_no:
+            return float(1.0 / (1.0 + exp(-f)))
+        low, high = low if self.low is None else self.low, high if self.high is None else self.high
+        return f if low <= f <= high or not low <= high else low if f < low else high
+
+    def _joined(self, user: Any, item: Any) -> tuple[int, int]:
+        """Return the places of a user and an item that may be new."""
+        named(0, user), named(1, item)
+        self._begun()
+        self._join([(kind, one) for kind, one in enumerate((user, item)) if one not in self._places[kind]])
+        self._widen()
+        return self._places[0][user], self._places[1][item]
 
     def learn_many(self, users: Any, items: Any, ratings: Any) -> np.ndarray:  # type: ignore[override]
         """Learn ratings in order; return the predictions, each from before its rating."""
@@ -209,9 +229,8 @@ class Recommender(Pipeline):
             return np.zeros(0)
         self._begun()
         come = [(k, kind, one) for kind in (0, 1) for one, k in zip(both[kind].names, both[kind].first, strict=True)]
-        for _, kind, one in sorted(come, key=itemgetter(0)):  # of one rating the user comes first, as in `learn_one`
-            if one not in self._places[kind]:
-                self._join(kind, one)
+        come.sort(key=itemgetter(0))  # of one rating the user comes first, as in `learn_one`
+        self._join([(kind, one) for _, kind, one in come if one not in self._places[kind]])
         m = self._widen()
         places = np.empty((len(y), 2), np.uint32)
         for kind, found in enumerate(both):
@@ -219,7 +238,7 @@ class Recommender(Pipeline):
         f = np.asarray(m.learn(self._pairs(places), y, None))[:, 0]
         low, high = running(y, *self._scale)
         self._note(places, y)
-        return np.asarray(self._within(f, low, high))
+        return self._within(f, low, high)
 
     def _hand(self, rows: Rows, y: Any, c: np.ndarray | None, classes: Any = None, keep: bool = False) -> list[Progress]:
         done = super()._hand(rows, y, c, classes, keep)
@@ -231,9 +250,7 @@ class Recommender(Pipeline):
         indptr, numbers, _ = rows.arrays
         whole = np.flatnonzero(np.diff(indptr) == 2)  # where the user and the item are there
         pairs = numbers[indptr[:-1][whole][:, None] + np.arange(2)].astype(np.uint32) + np.uint32(has_bias(self.learner))
-        table = self.front.table
-        assert table is not None
-        turned = [*table.column_roles] == [self.columns[1], self.columns[0]]
+        turned = [*self._own.column_roles] == [self.columns[1], self.columns[0]]
         self._note(pairs[:, ::-1] if turned else pairs, None if self.yes_no else np.asarray(y, np.float64))
 
     def _note(self, places: np.ndarray, y: np.ndarray | None) -> None:
@@ -276,14 +293,11 @@ class Recommender(Pipeline):
     def _bounds(self, low: Any, high: Any) -> tuple[Any, Any]:
         return low if self.low is None else self.low, high if self.high is None else self.high
 
-    def _within(self, f: Any, low: Any, high: Any) -> Any:
+    def _within(self, f: np.ndarray, low: Any, high: Any) -> np.ndarray:
         """Return predictions for scores: probabilities, or what lies within the scale known so far."""
         if self.yes_no:
-            return 1.0 / (1.0 + np.exp(-f)) if isinstance(f, np.ndarray) else 1.0 / (1.0 + exp(-f))
-        least, most = self._bounds(low, high)
-        if isinstance(f, np.ndarray):
-            return clipped(f, least, most)
-        return min(max(f, least), most) if least <= most else f
+            return np.asarray(1.0 / (1.0 + np.array([exp(-v) for v in f.tolist()])))
+        return clipped(f, *self._bounds(low, high))
 
     def answers(self, f: np.ndarray) -> np.ndarray:
         """Return the answers for scores: ratings within the scale, or labels."""
@@ -300,7 +314,7 @@ class Recommender(Pipeline):
     def _scored(self, places: np.ndarray) -> np.ndarray:
         """Return the predictions for pairs of places."""
         f = np.asarray(self.learner.model.score(self._pairs(places)))[:, 0]
-        return np.asarray(self._within(f, *self._scale))
+        return self._within(f, *self._scale)
 
     def predict_one(self, user: Any, item: Any) -> float:  # type: ignore[override]
         """Return the rating that a user would give, or the probability of a yes; either may be new."""
@@ -358,6 +372,9 @@ class Recommender(Pipeline):
     def _learned(self) -> None:
         if not self.n_seen_:
             raise not_learned(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_again": (None, None)}
 
     # ---- the rest ------------------------------------------------------------------------------------------------------
     def _settings(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:  # older versions of click have it without a parameter
     ParamType = click.ParamType
 
-TASKS = ("classification", "regression", "one_class", "portfolio", "experts")
+TASKS = ("classification", "regression", "one_class", "portfolio", "experts", "recommendation")
 DETECTORS = ("adwin", "ddm", "eddm", "page_hinkley")
 ARGS = "noregret.cli.arguments"  # of a command, as they were given
 Decorator = Callable[[Any], Any]
@@ -126,9 +126,12 @@ source_options, SOURCE = group(
         "--task",
         type=click.Choice(TASKS),
         help="The kind of problem, where neither the learner nor the rows tell it. Rows are days of relatives or prices for "
-        "portfolio, losses or advice for experts; short names of learners do there.",
+        "portfolio, losses or advice for experts; short names of learners do there. Recommendation takes --user, --item and "
+        "--target, the rating.",
     ),
     one("--target", metavar="COLUMN", help="Column of the label or target, in tables; of experts, that of the truth."),
+    one("--user", metavar="COLUMN", help="Of recommendation: column of the users."),
+    one("--item", metavar="COLUMN", help="Of recommendation: column of the items; all columns but these and the target are left out."),
     one("--weight", metavar="COLUMN", help="Column of weights of the rows."),
     one("--id", metavar="COLUMN", help="Column that names the rows, for predictions."),
     one("--time", metavar="COLUMN", help="Column of times, for --delay; of days or rounds, their dates, found out unless said."),

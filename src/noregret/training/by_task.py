@@ -9,6 +9,7 @@ import numpy as np
 
 from ..inputs.labels import Coded, whole
 from ..learners.learner import Learner
+from ..recommender import Recommender
 from ..spelling import made
 from ..streams.stream import Stream, stream
 from ..transforms.pipeline import Pipeline
@@ -34,6 +35,14 @@ class ByTask(NamedTuple):
     )
     shared: tuple[str, ...] = ()  # parameters that several learners may be given together, as options of a study
     room: str = ""  # what its names begin with, which may be left out where the task is named
+    pair: tuple[str, ...] = ()  # where features are made of two columns alone: the options that name them
+    of: tuple[str, ...] = ()  # other tasks whose learners do
+    around: Callable[[Any], Any] | None = None  # what is trained and saved, made of a learner, where it is more than that
+
+    @property
+    def opens(self) -> bool:
+        """Whether it has its own way to read a source."""
+        return self.rounds is not None or bool(self.pair)
 
 
 # ---- labels --------------------------------------------------------------------------------------------------------------
@@ -101,6 +110,10 @@ BY_TASK = {
     "experts": ByTask(
         as_given, None, start="experts", labelled=False, rounds=("target", "time", "ignore"), shared=("rule", "loss"),
     ),
+    "recommendation": ByTask(
+        as_numbers, sum_distances, start="fm_regressor", pair=("user", "item"), of=("regression", "classification"),
+        around=Recommender,
+    ),
 }  # fmt: skip
 
 
@@ -118,10 +131,16 @@ def made_for(task: str | None, model: Any = None, given: Mapping[str, Any] | Non
     """Return the learner of a text, whose name may be short where the task is known; unless one is named, that to begin with."""
     entry = None if task is None else BY_TASK[task]
     found = made(entry.start) if model is None and entry is not None else made(model, given, "" if entry is None else entry.room)
-    own = (found.learner if isinstance(found, Pipeline) else found).task
-    if task is not None and own != task:
-        raise ValueError(f"{titled_name(found)} is for {own}, and the task is {task}")
+    if entry is not None and found.task not in (task, *entry.of):
+        raise ValueError(f"{titled_name(found)} is for {found.task}, and the task is {task}")
     return found
+
+
+def trainable(task: str | None, model: Any = None) -> Any:
+    """Return the same as something to train and save."""
+    found = made_for(task, model)
+    around = None if task is None else BY_TASK[task].around
+    return found if around is None or found.task == task else around(found)
 
 
 def set_shared(model: Any, options: dict[str, Any]) -> None:

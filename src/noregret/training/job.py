@@ -21,9 +21,10 @@ from ..streams.stream import Stream, counting, stream
 from ..tasks.compact import Compact
 from ..transforms.pipeline import Pipeline
 from .allocating import last_prices, learn_rounds, opened_rounds
-from .by_task import BY_TASK, by_task, first_learner, made_for, set_shared, suited, task_named
+from .by_task import BY_TASK, by_task, first_learner, set_shared, suited, task_named, trainable
 from .guessing import with_target
-from .opening import Trainable, opening, options_for, same_rows
+from .opening import Trainable, options_for, same_rows
+from .pairing import opened_pairs
 from .proceeding import beginning, check_epochs, continued, noted, resumed
 
 Watch = Callable[[int, Stream, Trainable], None]
@@ -83,13 +84,13 @@ def train(
 
     chosen: Any
     more: list[str] = []
-    if not going_on and model is None and (task is None or BY_TASK[task].rounds is None):
+    if not going_on and model is None and (task is None or not BY_TASK[task].opens):
         opened, notes = with_target(stream(source, y, **options), None)
         opened = growing(opened)
         chosen, opened, more = first_learner(opened, task)
         notes += more
     else:
-        chosen = load(path) if going_on else made_for(task, model)
+        chosen = load(path) if going_on else trainable(task, model)
         if isinstance(chosen, Compact):
             chosen.partial_fit()  # which refuses
         if not going_on:
@@ -98,7 +99,7 @@ def train(
             more = [f"No learner was named: {chosen.name} was taken."]
         opened, notes = opened_for(chosen, source, y, options, follow or epochs > 1)
         opened, notes = growing(opened), more + notes
-        if isinstance(chosen, Pipeline) and opened.front is not None and (notes or "front" not in opening(chosen)):
+        if isinstance(chosen, Pipeline) and opened.front is not None and opened.front is not chosen.front:
             chosen.adopt(opened.front)
     if path is not None:
         drafts.check_apart(path, files_of(opened.reader))
@@ -121,7 +122,9 @@ def train(
 
 def opened_for(chosen: Any, source: Any, y: Any, options: dict[str, Any], again: bool = False) -> tuple[Stream, list[str]]:
     """Return a source as a model takes it, and what was found out about it. `again` says that it is to be read more than once."""
-    entry = by_task(chosen.learner if isinstance(chosen, Pipeline) else chosen)
+    entry = by_task(chosen)
+    if entry.pair:
+        return opened_pairs(source, y, options, chosen, entry.pair)
     if entry.rounds is not None:
         if again:
             raise ValueError(f"{chosen.name} learns each {chosen.unit} once, in order: follow and epochs do not go with it")
@@ -239,6 +242,8 @@ class Job:
         y = suited(batch.y, learner)
         with pausing(learner.held and learner.held.calibration, self.at["epoch"] > 0):
             done = learner.learn_rows(batch.data, y, batch.c, features, keep=False)
+        if isinstance(self.model, Pipeline):
+            self.model.noted(batch.data, y)
         if done and features is not None:
             done[0] = done[0]._replace(blind=1)
         if self.answered is not None:

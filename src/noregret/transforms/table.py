@@ -24,6 +24,7 @@ ROLES = ("numeric", "categorical", "text", "date")
 NAMES = ("id", "bundle", "user", "item")  # settings that name a column of names
 APART = ("target", "weight", "id", "time", "task", "bundle", "user", "item")  # settings that name a column which is not a feature
 WORDY = 5  # a text column whose first value has more words than this is read as words, and as categories otherwise
+FEW = 8  # names that join faster one by one
 MANY, PIECE = 256, 32  # dicts with more different keys than MANY are encoded PIECE at a time
 
 
@@ -221,6 +222,22 @@ class Table(Step):
         while (done := compiled(stores.join_all)(self._store, names, done, numbers)) < n:
             self._store = stores.wider(self._store)
         return numbers
+
+    def join(self, columns: Sequence[str], values: Sequence[str]) -> np.ndarray:
+        """Give categories numbers, each of its own column and as if it came in a row of its own; return them."""
+        if fresh := {name: CATEGORY for name in columns if name not in self._columns}:
+            self._columns = {**self._columns, **fresh}
+        names = [f"{a}={b}" for a, b in zip(columns, values, strict=True)]
+        if len(names) > FEW:
+            return self._joined(stores.of(names), len(names))
+        return np.array([self._joined_one(name) for name in names], np.int64)
+
+    def _joined_one(self, name: str) -> int:
+        """Give one name a number here; return it."""
+        data = np.frombuffer(name.encode("utf-8", "surrogatepass"), np.uint8)
+        while (number := int(compiled(stores.find)(self._store, data, 0, len(data), True, -1, 0))) < 0:
+            self._store = stores.wider(self._store)
+        return number
 
     def rows(self, data: Any, learn: bool) -> Rows:
         """Return the rows of a record batch of Arrow or a list of dicts."""
