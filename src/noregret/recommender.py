@@ -153,9 +153,10 @@ class Recommender(Pipeline):
             names, bias = self._own.feature_names, int(has_bias(self.learner))
             starts = [f"{column}=" for column in self.columns]
             for at in range(len(self._named.all), len(names)):
-                kind = int(not names[at].startswith(starts[0]))
-                self._named.names[kind].append(names[at].removeprefix(starts[kind]))
-                self._named.places[kind].append(at + bias)
+                for kind, start in enumerate(starts):
+                    if names[at].startswith(start):
+                        self._named.names[kind].append(names[at].removeprefix(start))
+                        self._named.places[kind].append(at + bias)
             self._named = self._named._replace(all=names)
         return self._named
 
@@ -247,11 +248,9 @@ class Recommender(Pipeline):
 
     def noted(self, rows: Rows, y: Any) -> None:
         """Note ratings that the learner has learned as rows of the table: their scale, and who rated what."""
-        indptr, numbers, _ = rows.arrays
-        whole = np.flatnonzero(np.diff(indptr) == 2)  # where the user and the item are there
-        pairs = numbers[indptr[:-1][whole][:, None] + np.arange(2)].astype(np.uint32) + np.uint32(has_bias(self.learner))
-        turned = [*self._own.column_roles] == [self.columns[1], self.columns[0]]
-        self._note(pairs[:, ::-1] if turned else pairs, None if self.yes_no else np.asarray(y, np.float64))
+        pairs = pairs_of(rows, self._own)
+        pairs = pairs[(pairs >= 0).all(1)] + has_bias(self.learner)
+        self._note(pairs, None if self.yes_no else np.asarray(y, np.float64))
 
     def _note(self, places: np.ndarray, y: np.ndarray | None) -> None:
         if y is not None and len(y):
@@ -423,6 +422,16 @@ class Recommender(Pipeline):
             new._scale = [float(low), float(high)]
         new._waiting = [pairs] if len(pairs) else []
         return new
+
+
+def pairs_of(rows: Rows, table: Table) -> np.ndarray:
+    """Return the numbers of the user and the item of each row; -1 for both unless both are there."""
+    indptr, numbers, _ = rows.arrays
+    out = np.full((rows.n, 2), -1, np.int64)
+    whole = np.flatnonzero(np.diff(indptr) == 2)
+    out[whole] = numbers[indptr[whole][:, None] + np.arange(2)]
+    user, item = table.categorical
+    return out[:, ::-1] if [n for n in table.column_roles if n in (user, item)] == [item, user] else out
 
 
 class Listed(NamedTuple):

@@ -299,6 +299,12 @@ watching_options, WATCHING = group(
         metavar="LEVEL",
         help="Measure intervals, or sets of labels, that hold the truth this often, such as 0.9.",
     ),
+    one(
+        "--top",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Of recommendation: how often an item rated in the upper fifth of the scale was among the N best for its user before.",
+    ),
     one("--days", type=click.IntRange(1), metavar="N", help="Of portfolios: days of a year, for yearly figures.  [default: 252]"),
     one("--holdout", metavar="SOURCE", help="Another source, answered at the end without learning."),
     one(

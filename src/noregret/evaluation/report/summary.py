@@ -268,7 +268,7 @@ def regret_words(learner: Learner) -> str:
     if found.get("told"):
         return str(found["told"])
     lower, upper = best_loss(found)
-    against = found.get("against") or f"the best fixed model{ball(found)}"
+    against = found.get("against") or f"the {found.get('best') or 'best fixed model'}{ball(found)}"
     within = f" (to within {amount(upper - lower, 2)})" if lower is not None and upper is not None and upper > lower else ""
     first = (
         f"{learner['label']} lost {amount(found['cumulative'])} in {words(found['loss'])} loss; {against} lost "
