@@ -177,7 +177,7 @@ class Recommender(Pipeline):
 
     @property
     def scale_(self) -> tuple[float, float] | None:
-        """The least and the greatest rating: as given, else as seen; None before any."""
+        """The least and the greatest rating: as given, else as seen; None before any, and for yes and no."""
         low, high = self._bounds(*self._scale)
         return (low, high) if low <= high else None
 
@@ -411,7 +411,8 @@ class Recommender(Pipeline):
         theirs = {k.removeprefix("front."): tensors.pop(k) for k in list(tensors) if k.startswith("front.")}
         front = Front.restored(meta["front"], theirs)
         expect(front.table is not None and len(front.table.categorical or ()) == 2, "columns of users and items", meta["front"])
-        new = cls.of(front, restored(meta, tensors))
+        learner: Any = restored(meta, tensors)
+        new = cls.of(front, learner)
         new.low, new.high, new.keep = own["low"], own["high"], bool(own["keep"])
         size = new.learner.model.features.size if new.learner.started else 0
         expect(pairs.dtype == np.uint32 and pairs.ndim == 2 and pairs.shape[1] == 2, "pairs of places", pairs.shape)

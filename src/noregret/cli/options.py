@@ -131,7 +131,11 @@ source_options, SOURCE = group(
     ),
     one("--target", metavar="COLUMN", help="Column of the label or target, in tables; of experts, that of the truth."),
     one("--user", metavar="COLUMN", help="Of recommendation: column of the users."),
-    one("--item", metavar="COLUMN", help="Of recommendation: column of the items; all columns but these and the target are left out."),
+    one(
+        "--item",
+        metavar="COLUMN",
+        help="Of recommendation: column of the items; all columns but these and the target are left out.",
+    ),
     one("--weight", metavar="COLUMN", help="Column of weights of the rows."),
     one("--id", metavar="COLUMN", help="Column that names the rows, for predictions."),
     one("--time", metavar="COLUMN", help="Column of times, for --delay; of days or rounds, their dates, found out unless said."),

@@ -12,7 +12,8 @@ from ..calibration.calibration import pausing
 from ..files import drafts
 from ..files.model_file import load
 from ..inputs.batch import Batch
-from ..learners.learner import Learner, Progress, has_bias
+from ..inputs.checking import Rows
+from ..learners.learner import Progress, has_bias
 from ..streams.growing import Growing
 from ..streams.marks import files_of, marks
 from ..streams.round_reader import RoundReader
@@ -28,7 +29,7 @@ from .pairing import opened_pairs
 from .proceeding import beginning, check_epochs, continued, noted, resumed
 
 Watch = Callable[[int, Stream, Trainable], None]
-Answered = Callable[[Learner, Any, Any, list[Progress]], None]
+Answered = Callable[[Trainable, Rows, Any, Any, list[Progress]], None]
 
 
 class Trained(NamedTuple):
@@ -67,8 +68,8 @@ def train(
     learns from other files than before, and from what was added to the same: files that it has learned are left out. Without a
     model there it begins; no `model` is Auto for labels, AutoRegressor for numbers, and without labels NORMANovelty on random bins
     of scaled columns. With `follow` a file of lines is read to its last whole line, and on as it grows, until `stop` says so.
-    `watch` is called with the rows so far, the stream and the model; `answered` with the learner, the labels and weights of some
-    rows, and the answers to them where there are no classes. The other options are those of `stream`.
+    `watch` is called with the rows so far, the stream and the model; `answered` with the model, some rows, their labels and
+    weights, and the answers to them where there are no classes. The other options are those of `stream`.
 
     >>> import noregret as nr
     >>> done = nr.train("synthetic:linear?n=2000&d=10&seed=1", nr.PA1(C=0.1))
@@ -247,7 +248,7 @@ class Job:
         if done and features is not None:
             done[0] = done[0]._replace(blind=1)
         if self.answered is not None:
-            self.answered(learner, y, batch.c, done)
+            self.answered(self.model, batch.data, y, batch.c, done)
 
     def _end_pass(self) -> None:
         """Note that the source was read to its end: that of the last file was where it ended when the pass began, or later.

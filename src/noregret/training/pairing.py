@@ -11,6 +11,7 @@ from ..streams.stream import Stream, stream
 from ..transforms.front import Front
 from ..transforms.table import ROLES, Table
 from ..transforms.table_cells import fields_of
+from .by_task import by_task
 from .guessing import with_target
 from .opening import OtherOptions, options_for, unset
 
@@ -35,16 +36,16 @@ def opened_pairs(source: Any, y: Any, options: Mapping[str, Any], model: Any, pa
         return alone(opened, model.columns), []
     columns = tuple(asked.get(k, own) for k, own in zip(pair, getattr(model, "columns", (None, None)), strict=True))
     if None in columns:
-        said = " and ".join(f"{k} (--{k})" for k, column in zip(pair, columns, strict=True) if column is None)
-        raise ValueError(f"name the column of each {said}")
+        said = " and ".join(f"{k}s ({k}, --{k})" for k, column in zip(pair, columns, strict=True) if column is None)
+        raise ValueError(f"name the column of {said}")
     if columns[0] == columns[1]:
         raise ValueError(f"users and items are in two columns, got {columns[0]!r} for both")
     opened, notes = with_target(stream(source, y, **rest, categorical=[*columns]), model)
-    return alone(opened, columns), notes
+    return alone(opened, columns, real=model is None or not by_task(getattr(model, "learner", model)).classes), notes
 
 
-def alone(opened: Stream, columns: tuple[Any, ...]) -> Stream:
-    """Return a stream that makes features of these columns and leaves out all others."""
+def alone(opened: Stream, columns: tuple[Any, ...], real: bool = False) -> Stream:
+    """Return a stream that makes features of these columns and leaves out all others; a target that is `real` has numbers alone."""
     front = opened.front
     assert front is not None
     assert front.table is not None
@@ -53,7 +54,8 @@ def alone(opened: Stream, columns: tuple[Any, ...]) -> Stream:
     if table.column_roles:  # it has learned: its settings stay
         table.leave_out(others)
         return opened
-    return Stream(opened.reader, Front(Table(**{**table.get_params(), "ignore": others}), front.maps))
+    own = {"ignore": others, "numeric": [table.target] if real and table.target is not None else None}
+    return Stream(opened.reader, Front(Table(**{**table.get_params(), **own}), front.maps))
 
 
 def names_in(opened: Stream) -> list[str]:

@@ -18,6 +18,7 @@ from ...transforms.table import Table
 from .baselines import Baseline, Baselines, Frozen, real_baselines
 from .figures import RealFigures, RowCosts
 
+FEW = 5.0  # ratings of the mean that are added to those of each offset
 UPPER = 0.8  # of the scale: what lies above is worth a recommendation
 ASKED = 500  # ratings of which all are looked up; later ones are drawn, ever fewer
 
@@ -43,34 +44,37 @@ class RatingFigures(RealFigures):
 
 
 # ---- the line to beat ------------------------------------------------------------------------------------------------
-@strict
-def walk(former, latter, y, c, known, done, start, mean, sums, counts, out):
-    """Answer rows by mu + b_item + b_user, each from the ratings known by then; return how many have been learned.
+def offset(j: int, mu: float, sums: Any, counts: Any) -> Any:
+    """Return the mean of what one has above mu, drawn to 0 where ratings are few."""
+    return (sums[j] - counts[j] * mu) / (FEW + counts[j]) if j >= 0 else 0.0
 
-    b_item = sum (y - mu)/(25 + n), b_user = sum (y - mu - b_item)/(10 + n), all of them running.
+
+@strict
+def walk(
+    former: Any, latter: Any, y: Any, c: Any, known: Any, done: int, start: int, mean: Any, sums: Any, counts: Any, out: Any
+) -> int:
+    """Answer rows by mu and two offsets, each from the ratings known by then; return how many have been learned.
+
+    An offset is that of the ratings without the other offset of each, as it was then.
     """
     late = y.shape[0] - out.shape[0]  # rows that were answered before
     for t in range(out.shape[0]):
         while done < known[t]:
-            i, j, k = latter[done - start], former[done - start], done - start
+            k = done - start
+            i, j = former[k], latter[k]
+            mu = mean[1] / mean[0] if mean[0] > 0.0 else 0.0
+            a, b = offset(i, mu, sums, counts), offset(j, mu, sums, counts)
             mean[0] += c[k]
             mean[1] += c[k] * y[k]
-            rest = y[k] - mean[1] / mean[0] if mean[0] > 0.0 else 0.0
             if i >= 0:
                 counts[i] += c[k]
-                sums[i] += c[k] * rest
-                rest -= sums[i] / (25.0 + counts[i])
+                sums[i] += c[k] * (y[k] - b)
             if j >= 0:
                 counts[j] += c[k]
-                sums[j] += c[k] * rest
+                sums[j] += c[k] * (y[k] - a)
             done += 1
-        i, j = latter[late + t], former[late + t]
-        f = mean[1] / mean[0] if mean[0] > 0.0 else 0.0
-        if i >= 0:
-            f += sums[i] / (25.0 + counts[i])
-        if j >= 0:
-            f += sums[j] / (10.0 + counts[j])
-        out[t] = f
+        mu = mean[1] / mean[0] if mean[0] > 0.0 else 0.0
+        out[t] = mu + offset(former[late + t], mu, sums, counts) + offset(latter[late + t], mu, sums, counts)
     return done
 
 
@@ -108,8 +112,9 @@ class Offsets(Baseline):
         ends = (np.append(former, -1), np.append(latter, -1), np.append(ys, 0.0), np.append(cs, 0.0))
         compiled(walk)(*ends, known, new.start, new.start, new.mean, new.sums, new.counts, np.empty(1))
         new.waiting, new.start, new.learns, new.informed = [a[:0] for a in new.waiting], 0, False, True
-        new.figures, new.points = self.making(), []
-        new.figures.goes_on(self.figures)
+        fresh: Any = self.making()
+        fresh.goes_on(self.figures)
+        new.figures, new.points = fresh, []
         return new
 
 
@@ -157,7 +162,8 @@ class Hits:
         worthy = np.flatnonzero((y >= low + UPPER * (high - low)) & (pairs >= 0).all(1))
         count = np.arange(self.worthy + 1, self.worthy + 1 + len(worthy), dtype=np.uint64)
         self.worthy += len(worthy)
-        drawn = mixed(count * STRIDE) / 2.0**64 * count < ASKED
+        bits: Any = count * STRIDE
+        drawn = mixed(bits) / 2.0**64 * count < ASKED
         for t, k in zip(worthy[drawn].tolist(), count[drawn].tolist(), strict=True):
             self._learned(pairs[a:t])
             yield a, t, max(1.0, k / ASKED), pairs[t]

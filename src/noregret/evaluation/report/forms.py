@@ -34,7 +34,11 @@ FORMS: dict[str, Form] = {
 }
 
 
-OF_TASKS = {"portfolio": "allocation_form:PORTFOLIO", "experts": "allocation_form:EXPERTS"}  # imported when a report is shown
+OF_TASKS = {  # imported when a report is shown
+    "portfolio": "allocation_form:PORTFOLIO",
+    "experts": "allocation_form:EXPERTS",
+    "recommendation": "rating_form:RATINGS",
+}
 
 
 def register(kind: str, form: Form) -> None:

@@ -170,7 +170,8 @@ class Run:
             self._note_answered()
             return
         if self.hits is not None:
-            return self._take_looking(batch, stream)
+            self._take_looking(batch, stream)
+            return
         while batch.data.n:
             batch = self._take_until_drift(batch, stream)
 
@@ -179,7 +180,8 @@ class Run:
         assert self.hits is not None
         assert stream.front is not None
         assert stream.front.table is not None
-        for a, b, weight, (user, item) in self.hits.stops(batch.data, batch.y, stream.front.table):
+        y: Any = batch.y
+        for a, b, weight, (user, item) in self.hits.stops(batch.data, y, stream.front.table):
             if a < b:
                 self._take_until_drift(batch.cut(a, b), stream)
             if weight:

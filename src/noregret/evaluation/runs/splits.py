@@ -15,12 +15,11 @@ from ...inputs.batch import Batch
 from ...inputs.checking import Rows
 from ...inputs.features import Features
 from ...inputs.labels import Coded, Labels, codes_of
-from ...learners.learner import Learner, Progress
+from ...learners.learner import Progress
 from ...streams.stream import Stream, counting
 from ...training.by_task import suited
 from ...transforms.front import Front
 from ..comparator.regret import loss_of
-from ..kinds import kind_of
 from ..measures.baselines import Baselines
 from .passes import Pass, Watch, held, run_pass
 from .run import Run

@@ -361,7 +361,9 @@ class Plan:
         """Return the rows that are answered at the end; refuse a source of them that cannot be read, before the work begins."""
         if self.holdout is None:
             return None
-        other = opened_pairs(self.holdout, None, self.source, None, self.pair)[0] if self.pair else stream(self.holdout, **self.source)
+        other = (
+            opened_pairs(self.holdout, None, self.source, None, self.pair)[0] if self.pair else stream(self.holdout, **self.source)
+        )
         other.labelled = True
         if other.reader.tabular != opened.reader.tabular:
             kinds = [f"{s.name} has {'named columns' if s.reader.tabular else 'numbered features'}" for s in (opened, other)]
