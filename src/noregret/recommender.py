@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,6 +16,7 @@ from .learners.base import not_learned
 from .learners.learner import Learner, Progress, has_bias
 from .learners.learner_file import restored
 from .registry import learner as made
+from .tasks.classes import sign
 from .tasks.classification import Classifier
 from .tasks.regression import Regressor
 from .text import plural
@@ -184,7 +185,7 @@ class Recommender(Pipeline):
     # ---- learning ------------------------------------------------------------------------------------------------------
     def learn_one(self, user: Any, item: Any, rating: Any) -> float:  # type: ignore[override]  # of events, not of rows
         """Learn one rating; return the prediction from before."""
-        y = rating if type(rating) is float and rating - rating == 0.0 and not self.yes_no else self._target(rating)
+        y = rating if type(rating) is float and rating - rating == 0.0 and not self.yes_no else float(self._targets([rating])[0])
         users, items = self._places
         try:
             u, i = users[user], items[item]
@@ -206,7 +207,7 @@ class Recommender(Pipeline):
             except KeyError:
                 self._rated[u] = {i}
         if self.yes_no:
-            return float(1.0 / (1.0 + exp(-f)))
+            return float(1.0 / (1.0 + exp(-self._yes * f)))
         low, high = low if self.low is None else self.low, high if self.high is None else self.high
         return f if low <= f <= high or not low <= high else low if f < low else high
 
@@ -259,26 +260,30 @@ class Recommender(Pipeline):
         if self.keep:
             self._waiting.append(places)
 
-    def _target(self, rating: Any) -> float:
-        """Return a rating as the step takes it."""
-        if type(rating) in (float, int) and not self.yes_no and rating - rating == 0:
-            return float(rating)
-        return float(self._targets([rating])[0])
-
     def _targets(self, ratings: Any) -> np.ndarray:
         """Return ratings as the step takes them; refuse those that are not ratings."""
+        if self.yes_no:
+            return self._signs(ratings)
         try:
             y = np.asarray(ratings, np.float64)
         except (TypeError, ValueError):
             y = np.array([np.nan if not isinstance(r, (int, float, np.number)) else float(r) for r in ratings])
-        wrong = ~np.isfinite(y)
-        if self.yes_no:
-            wrong = ~np.isin(y, (0.0, 1.0))
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            wanted = "yes or no, as True or False, 1 or 0" if self.yes_no else "a finite number"
-            raise ValueError(f"rating {at}: expected {wanted}, got {ratings[at]!r}")
-        return np.where(y > 0.5, 1.0, -1.0) if self.yes_no else y
+        if not np.isfinite(y).all():
+            at = int(np.argmin(np.isfinite(y)))
+            raise ValueError(f"rating {at}: expected a finite number, got {ratings[at]!r}")
+        return y
+
+    def _signs(self, ratings: Any) -> np.ndarray:
+        """Return the sides of yes and no; they are True and False, or as the table has them from which this has learned."""
+        labels = None if self.learner.held is None else self.learner.held.labels
+        classes, positive = ([False, True], 1) if labels is None else (labels.values, labels.positive)
+        side = {v: 1.0 if k == positive else -1.0 for k, v in enumerate(classes)}
+        found = [side.get(r) if isinstance(r, Hashable) else None for r in (getattr(r, "item", lambda r=r: r)() for r in ratings)]
+        if None in found or len(classes) > 2:
+            at = found.index(None) if None in found else 0
+            wanted = "True or False, 1 or 0" if classes == [False, True] else f"one of {', '.join(map(repr, sorted(classes)))}"
+            raise ValueError(f"rating {at}: expected yes or no, {wanted}, got {ratings[at]!r}")
+        return np.array(found)
 
     def _rated_by(self, user: int | None) -> set[int]:
         """Return the places of the items that a user has rated."""
@@ -292,10 +297,18 @@ class Recommender(Pipeline):
     def _bounds(self, low: Any, high: Any) -> tuple[Any, Any]:
         return low if self.low is None else self.low, high if self.high is None else self.high
 
+    @property
+    def _yes(self) -> float:
+        """The sign of the scores that speak for a yes, the second of two classes."""
+        labels = self.learner.model.labels
+        if len(labels) > 2:
+            raise TypeError(f"a recommender answers by yes and no, or by ratings, and this has learned {len(labels)} classes")
+        return float(sign(labels))
+
     def _within(self, f: np.ndarray, low: Any, high: Any) -> np.ndarray:
         """Return predictions for scores: probabilities, or what lies within the scale known so far."""
         if self.yes_no:
-            return np.asarray(1.0 / (1.0 + np.array([exp(-v) for v in f.tolist()])))
+            return np.asarray(1.0 / (1.0 + np.array([exp(-v) for v in (self._yes * f).tolist()])))
         return clipped(f, *self._bounds(low, high))
 
     def answers(self, f: np.ndarray) -> np.ndarray:

@@ -37,7 +37,7 @@ class ByTask(NamedTuple):
     room: str = ""  # what its names begin with, which may be left out where the task is named
     pair: tuple[str, ...] = ()  # where features are made of two columns alone: the options that name them
     of: tuple[str, ...] = ()  # other tasks whose learners do
-    around: Callable[[Any], Any] | None = None  # what is trained and saved, made of a learner, where it is more than that
+    around: type[Any] | None = None  # what is trained and saved, made of a learner, where it is more than that
 
     @property
     def opens(self) -> bool:
@@ -140,7 +140,7 @@ def trainable(task: str | None, model: Any = None) -> Any:
     """Return the same as something to train and save."""
     found = made_for(task, model)
     around = None if task is None else BY_TASK[task].around
-    return found if around is None or found.task == task else around(found)
+    return found if around is None or isinstance(found, around) else around(found)
 
 
 def set_shared(model: Any, options: dict[str, Any]) -> None:

@@ -47,11 +47,11 @@ class Table(Step):
 
     `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns that are not
     features, and `ignore` those to leave out; a target that is `categorical`, too, has texts for labels, one that is `numeric`
-    numbers alone; tasks are for learners of several, which get them as text. Columns that `numeric`, `categorical` and `text` do not name are decided by their first
-    value: a number or truth value is numeric, a text of more than five words is text, any other is categorical. Dates, and texts
-    that are dates in columns that `date` names, become the features `when.year=2024`, `when.month=1`, `when.weekday=3` (Monday is
-    1), `when.hour=12` (but at midnight sharp) and `when.elapsed`, the years since 2000. Where the year of a text is last, as in
-    5/1/2011, `date_order` says what comes first: "dmy" or "mdy".
+    numbers alone; tasks are for learners of several, which get them as text. Columns that `numeric`, `categorical` and `text` do
+    not name are decided by their first value: a number or truth value is numeric, a text of more than five words is text, any other
+    is categorical. Dates, and texts that are dates in columns that `date` names, become the features `when.year=2024`,
+    `when.month=1`, `when.weekday=3` (Monday is 1), `when.hour=12` (but at midnight sharp) and `when.elapsed`, the years since 2000.
+    Where the year of a text is last, as in 5/1/2011, `date_order` says what comes first: "dmy" or "mdy".
 
     A number is the feature `age`, and a missing one (None, NaN, null) `age?`; a category is `country=DE`; a word is
     `body:free`, counted (or 1 with `binary`), and with `ngrams=2` also `body:free money`; `chars=(2, 4)` adds character grams,

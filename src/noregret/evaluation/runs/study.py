@@ -18,7 +18,7 @@ from ...learners.learner import Learner
 from ...spelling import distinct, made, spelled, titled
 from ...streams.stream import Stream, known_options, stream
 from ...text import plural
-from ...training.by_task import BY_TASK, first_learner, suited, task_named, task_of
+from ...training.by_task import BY_TASK, first_learner, made_for, suited, task_named, task_of
 from ...training.guessing import with_target
 from ...training.opening import opening, opening_of, with_task
 from ...training.pairing import opened_pairs
@@ -65,7 +65,7 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
     task = task_named(options)
     if (rounds := by_rounds(task, model)) is not None:
         return round_study.study("evaluate", rounds, source, model, y, options)
-    chosen = None if model is None else made(model)
+    chosen = None if model is None else made_for(task, model)
     task = own_task(chosen) if task is None else task
     plan = Plan(options, task)
     if isinstance(chosen, Pipeline) and not plan.pair:
@@ -118,7 +118,7 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     if (rounds := by_rounds(named, models)) is not None:
         return round_study.study("compare", rounds, source, models, y, options)
     plan = Plan(options, named)
-    given = [made(m) for m in ([models] if isinstance(models, (str, Base, Pipeline)) else models or [])]
+    given = [made_for(named, m) for m in ([models] if isinstance(models, (str, Base, Pipeline)) else models or [])]
     shared = shared_steps(given)
     fronts = [own_front(m, shared) for m in given]
     if maps := [spelled(step) for step in shared if not isinstance(step, Table)]:
@@ -158,7 +158,7 @@ def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     task = task_named(options)
     if (rounds := by_rounds(task, model)) is not None:
         return round_study.study("sweep", rounds, source, model, y, options)
-    base = bare(made(model))
+    base = bare(made_for(task, model))
     grid = {k: listed(options.pop(k)) for k in list(options) if k in base.defaults and k != "hash_bits"}
     if not any(len(v) > 1 for v in grid.values()):
         raise ValueError(f"a sweep needs a list of values for at least one parameter of {base.name}: {', '.join(base.defaults)}")
