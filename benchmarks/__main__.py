@@ -33,6 +33,7 @@ NAMES = (
     "forests",
     "novelty",
     "portfolios",
+    "recommendation",
 )
 RESULTS = Path(__file__).parent / "results"
 

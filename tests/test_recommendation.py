@@ -289,3 +289,12 @@ def test_a_rating_that_is_no_number_is_named_by_line(tsv, tmp_path):
     code, text = run("predict", tsv, "--user", "c1", "--model-file", model)
     assert code == 2
     assert "trained with --user c0" in text
+
+
+def test_standard_input_is_read_once(tsv, tmp_path):
+    model = tmp_path / "m.nr"
+    done = CliRunner().invoke(
+        main, ["train", "-", "--format", "tsv", "--no-header", *PAIR, "--save", str(model)], input=tsv.read_bytes()
+    )
+    assert done.exit_code == 0, done.output
+    assert nr.load(model).digest() == nr.train(tsv, **options()).model.digest()

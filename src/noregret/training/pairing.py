@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from ..recommender import Recommender
@@ -40,8 +41,10 @@ def opened_pairs(source: Any, y: Any, options: Mapping[str, Any], model: Any, pa
         raise ValueError(f"name the column of {said}")
     if columns[0] == columns[1]:
         raise ValueError(f"users and items are in two columns, got {columns[0]!r} for both")
-    opened, notes = with_target(stream(source, y, **rest, categorical=[*columns]), model)
-    return alone(opened, columns, real=model is None or not by_task(getattr(model, "learner", model)).classes), notes
+    real = model is None or not by_task(getattr(model, "learner", model)).classes
+    numbers = [rest["target"]] if real and "target" in rest else None
+    opened, notes = with_target(stream(source, y, **rest, categorical=[*columns], numeric=numbers), model)
+    return alone(opened, columns, real), notes
 
 
 def alone(opened: Stream, columns: tuple[Any, ...], real: bool = False) -> Stream:
@@ -60,12 +63,15 @@ def alone(opened: Stream, columns: tuple[Any, ...], real: bool = False) -> Strea
 
 def names_in(opened: Stream) -> list[str]:
     """Return the columns of the first rows of a source."""
-    reader = copy.copy(opened.reader)
+    reader = copy.copy(opened.reader) if opened.reader.replayable else opened.reader
     assert opened.front is not None
-    if opened.front.table is not None:
-        reader.heed(opened.front.table, False)
-    first = next(iter(reader.batches()), None)
+    assert opened.front.table is not None
+    reader.heed(opened.front.table, False)
+    batches = iter(reader.batches())
+    first = next(batches, None)
     if first is None:
         return []
+    if not reader.replayable:
+        reader.batches = lambda position=None: chain([first], batches)  # type: ignore[method-assign]  # what was read comes again
     data = first.data
     return [*dict.fromkeys(k for x in data for k in x)] if isinstance(data, list) else [name for name, _ in fields_of(data)]

@@ -275,7 +275,9 @@ def regret_words(learner: Learner) -> str:
         f"{amount(upper)}{within}: regret {amount(found['value'])}, {amount(found['average'], 2)} an example"
     )
     if found["value"] is not None and found["value"] < 0.0 and not found.get("against"):
-        first += f", so the learner, which moves, did better than every fixed model{ball(found)}"
+        first += (
+            f", so the learner, which moves, did better than every {'such' if found.get('best') else 'fixed'} model{ball(found)}"
+        )
     return f"{first}. {bound_words(found)}"
 
 
