@@ -35,6 +35,7 @@ NAMES = (
     "novelty",
     "portfolios",
     "components",
+    "recommendation",
 )
 RESULTS = Path(__file__).parent / "results"
 

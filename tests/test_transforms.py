@@ -357,7 +357,8 @@ def test_what_a_table_refuses_leaves_it_as_it_was(given, data, said):
     "given",
     [
         {"text": "a", "categorical": "a"},
-        {"target": "a", "numeric": "a"},
+        {"target": "a", "text": "a"},
+        {"target": "a", "numeric": "a", "categorical": "a"},
         {"cross": "a"},
         {"hash_bits": 40},
         {"ngrams": -1},

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from .engine.elementary import exp
 from .files.json_values import Tensors, expect
-from .files.model_file import Saved
 from .inputs.checking import Rows
 from .learners.base import not_learned
+from .learners.learner import Learner, Progress, has_bias
 from .learners.learner_file import restored
 from .registry import learner as made
+from .tasks.classes import sign
 from .tasks.classification import Classifier
 from .tasks.regression import Regressor
 from .text import plural
+from .transforms.front import Front
+from .transforms.pipeline import Pipeline
+from .transforms.table import Table
 
-USER, ITEM = "user=", "item="  # how the names of features begin, as those of a table with these columns
 ONES = np.ones(2)
 GUEST = "\0"  # a user that no file can name
 PASSES = 10  # over the ratings of a guest
 
 
-class Recommender(Saved):
+class Recommender(Pipeline):
     """Learn from (user, item, rating) as they come, and predict ratings; any user or item may be new.
 
     A user and an item are one feature each, and the learner is one of rows: with factorisation machines, the default, a rating is
@@ -36,10 +39,11 @@ class Recommender(Saved):
     Parameters: `learner`, a name or a learner: "fm_regressor" or another regressor for ratings; "fm" or another classifier for yes
     and no, whose predictions are probabilities by the logistic function of the score. Other keywords are parameters of the learner
     named. `keep=False` does not remember who rated what: `top` then lists everything, and memory grows with users and items only.
+    `user` and `item` are the columns of a table from which it learns: `nr.train(..., task="recommendation")` makes one.
 
     Users and items are texts or whole numbers; 7 and "7" are one.
 
-    Read back: `users_`, `items_`, `n_seen_`, `learner`.
+    Read back: `users_`, `items_`, `n_seen_`, `scale_`, `learner`.
 
     Pitfalls: in one pass, offsets of users and items do nearly everything; factors add little before there are some ten ratings
     of each. A pair that is rated again is learned again.
@@ -55,6 +59,7 @@ class Recommender(Saved):
     """
 
     file_tag = "recommender"
+    task: ClassVar[str] = "recommendation"
 
     def __init__(
         self,
@@ -63,6 +68,8 @@ class Recommender(Saved):
         low: float | None = None,
         high: float | None = None,
         keep: bool = True,
+        user: str = "user",
+        item: str = "item",
         **params: Any,
     ) -> None:
         if isinstance(learner, str):
@@ -73,203 +80,297 @@ class Recommender(Saved):
             raise TypeError(f"expected a regressor or a classifier, or the name of one, got {learner!r}")
         if low is not None and high is not None and not low < high:
             raise ValueError(f"low must be below high, got {low!r} and {high!r}")
-        self.learner = learner
+        super().__init__([Table(categorical=[user, item]), learner])
         self.low, self.high, self.keep = low, high, keep
+        self.columns = (user, item)
         self.yes_no = isinstance(learner, Classifier)
-        if self.yes_no and learner.classes is None and not learner.started:
-            learner.set_params(classes=[False, True])
-        self._seen = [np.inf, -np.inf]
+        self._scale = [np.inf, -np.inf]
         self._rated: dict[int, set[int]] = {}
-        self._waiting: list[np.ndarray] = []  # users and items not in there yet
+        self._waiting: list[np.ndarray] = []  # places of users and items not in there yet
         self._pair = np.zeros(2, np.uint32)
-        self._places: dict[Any, dict[Any, int]] = {USER: {}, ITEM: {}}
+        self._again: tuple[Any, Any] = None, None  # the arrays of a model, and what learns the pair with them
+        self._places: tuple[dict[Any, int], dict[Any, int]] = ({}, {})  # of the users and items asked for
+        self._named = Listed([], ([], []), ([], []))
+
+    @classmethod
+    def of(cls, front: Front, learner: Learner) -> Self:
+        """Return a recommender of a table that has two columns of categories, that of users first, and a learner, as they are."""
+        assert front.table is not None
+        user, item = front.table.categorical
+        made = cls(learner, user=user, item=item)
+        made.adopt(Pipeline.of(front, learner).front)
+        return made
+
+    def adopt(self, front: Front) -> None:
+        """Take over the table of a source."""
+        super().adopt(front)
+        assert front.table is not None
+        self.columns = tuple(front.table.categorical)
+        self._named = Listed([], ([], []), ([], []))
+
+    @property
+    def _own(self) -> Table:
+        """The table of users and items."""
+        assert self.front.table is not None
+        return self.front.table
 
     # ---- users and items -----------------------------------------------------------------------------------------------
     def _begun(self) -> Any:
         """Return the model, a new one before anything is learned."""
-        if not self.learner.started:
-            self.learner.model = self.learner.new_model(None)
-        return self.learner.model
+        learner: Any = self.learner
+        if not learner.started:
+            if self.yes_no and learner.classes is None:
+                learner.set_params(classes=[False, True])
+            learner.model = learner.new_model(None, self.front.features(has_bias(learner)))
+        return learner.model
 
-    def _known(self, kind: str, one: Any) -> int | None:
-        """Return the place of a user or an item, None if it is new."""
+    def _known(self, kind: int, one: Any) -> int | None:
+        """Return the place of a user (0) or an item (1), None if it is new."""
         found = self._places[kind].get(one)
         if found is None and self.learner.started:
-            found = self.learner.model.features.table.get(named(kind, one))
-            if found is not None:
-                self._places[kind][one] = found
-        return found
-
-    def _join(self, kind: str, one: Any) -> int:
-        """Return the place of a user or an item; a new one joins."""
-        found = self._known(kind, one)
-        if found is None:
-            m = self._begun()
-            found = int(m.features.row({named(kind, one): 1.0}, True)[0][0])
+            numbers = self._own.row({self.columns[kind]: named(kind, one)})[0]
+            found = int(numbers[0]) + has_bias(self.learner) if len(numbers) else None
+        if found is not None:
             self._places[kind][one] = found
         return found
+
+    def _join(self, come: Sequence[tuple[int, Any]]) -> None:
+        """Let users and items join, in order, where they are new."""
+        columns, texts = [self.columns[kind] for kind, _ in come], [named(kind, one) for kind, one in come]
+        places = self._own.join(columns, texts) + has_bias(self.learner)
+        for (kind, one), at in zip(come, places.tolist(), strict=True):
+            self._places[kind][one] = at
+
+    def _widen(self) -> Any:
+        """Let the model have room for all who joined; return it."""
+        m = self.learner.model
+        m.features.count = max(m.features.count, self._own.width)
+        m.widen()
+        return m
+
+    def _listed(self) -> Listed:
+        """Return all users and items, with their places."""
+        if self._own.width != len(self._named.all):
+            names, bias = self._own.feature_names, int(has_bias(self.learner))
+            starts = [f"{column}=" for column in self.columns]
+            for at in range(len(self._named.all), len(names)):
+                for kind, start in enumerate(starts):
+                    if names[at].startswith(start):
+                        self._named.names[kind].append(names[at].removeprefix(start))
+                        self._named.places[kind].append(at + bias)
+            self._named = self._named._replace(all=names)
+        return self._named
 
     @property
     def users_(self) -> list[str]:
         """The users, in the order in which they came."""
-        return [name for name, _ in self._all(USER)]
+        return list(self._listed().names[0])
 
     @property
     def items_(self) -> list[str]:
         """The items, in the order in which they came."""
-        return [name for name, _ in self._all(ITEM)]
-
-    def _all(self, kind: str) -> list[tuple[str, int]]:
-        """Return the names of one kind, and their places."""
-        if not self.learner.started:
-            return []
-        table = self.learner.model.features.table
-        return [(name.removeprefix(kind), at) for name, at in table.items() if name.startswith(kind) and name != USER + GUEST]
+        return list(self._listed().names[1])
 
     @property
     def n_seen_(self) -> int:
         """Ratings learned from."""
         return int(self.learner.n_seen_) if self.learner.started else 0
 
-    # ---- learning ------------------------------------------------------------------------------------------------------
-    def learn_one(self, user: Any, item: Any, rating: Any) -> float:
-        """Learn one rating; return the prediction from before."""
-        y = self._target(rating)
-        places, pair = self._places, self._pair
-        try:
-            u, i = places[USER][user], places[ITEM][item]
-        except (KeyError, TypeError):
-            named(USER, user), named(ITEM, item)
-            u, i = self._join(USER, user), self._join(ITEM, item)
-            self.learner.model.widen()
-        pair[0], pair[1] = u, i
-        low, high = self._seen
-        said = self._within(float(self.learner.model.learn_row(pair, ONES, y)[0]), low, high)
-        if not low <= y <= high:
-            self._seen = [min(low, y), max(high, y)]
-        if self.keep:
-            self._rated.setdefault(u, set()).add(i)
-        return said
+    @property
+    def scale_(self) -> tuple[float, float] | None:
+        """The least and the greatest rating: as given, else as seen; None before any, and for yes and no."""
+        low, high = self._bounds(*self._scale)
+        return (low, high) if low <= high else None
 
-    def learn_many(self, users: Any, items: Any, ratings: Any) -> np.ndarray:
+    # ---- learning ------------------------------------------------------------------------------------------------------
+    def learn_one(self, user: Any, item: Any, rating: Any) -> float:  # type: ignore[override]  # of events, not of rows
+        """Learn one rating; return the prediction from before."""
+        y = rating if type(rating) is float and rating - rating == 0.0 and not self.yes_no else float(self._targets([rating])[0])
+        users, items = self._places
+        try:
+            u, i = users[user], items[item]
+        except (KeyError, TypeError):
+            u, i = self._joined(user, item)
+        m, pair = self.steps[-1].model, self._pair
+        pair[0], pair[1] = u, i
+        known, again = self._again
+        if known is not m.args:
+            again = m.learn_again(pair, ONES)
+            self._again = m.args, again
+        f = again(y) if again is not None else float(m.learn_row(pair, ONES, y)[0])
+        low, high = self._scale
+        if not low <= y <= high:
+            self._scale = [min(low, y), max(high, y)]
+        if self.keep:
+            try:
+                self._rated[u].add(i)
+            except KeyError:
+                self._rated[u] = {i}
+        if self.yes_no:
+            return float(1.0 / (1.0 + exp(-self._yes * f)))
+        low, high = low if self.low is None else self.low, high if self.high is None else self.high
+        return f if low <= f <= high or not low <= high else low if f < low else high
+
+    def _joined(self, user: Any, item: Any) -> tuple[int, int]:
+        """Return the places of a user and an item that may be new."""
+        named(0, user), named(1, item)
+        self._begun()
+        self._join([(kind, one) for kind, one in enumerate((user, item)) if one not in self._places[kind]])
+        self._widen()
+        return self._places[0][user], self._places[1][item]
+
+    def learn_many(self, users: Any, items: Any, ratings: Any) -> np.ndarray:  # type: ignore[override]
         """Learn ratings in order; return the predictions, each from before its rating."""
-        users, items, ratings = _sized(users), _sized(items), _sized(ratings)
+        users, items, ratings = sized(users), sized(items), sized(ratings)
         if not len(users) == len(items) == len(ratings):
             sizes = ", ".join(plural(len(a), what) for a, what in ((users, "user"), (items, "item"), (ratings, "rating")))
             raise ValueError(f"expected as many users as items and ratings, got {sizes}")
         y = self._targets(ratings)
-        who, what = coded(users, USER), coded(items, ITEM)
+        both = coded(users, 0), coded(items, 1)
         if not len(y):
             return np.zeros(0)
-        m = self._begun()
-        come = [(k, USER, one) for one, k in zip(who.names, who.first, strict=True)]
-        come += [(k, ITEM, one) for one, k in zip(what.names, what.first, strict=True)]
-        for _, kind, one in sorted(come, key=itemgetter(0)):  # of one rating the user comes first, as in `learn_one`
-            self._join(kind, one)
-        m.widen()
+        self._begun()
+        come = [(k, kind, one) for kind in (0, 1) for one, k in zip(both[kind].names, both[kind].first, strict=True)]
+        come.sort(key=itemgetter(0))  # of one rating the user comes first, as in `learn_one`
+        self._join([(kind, one) for _, kind, one in come if one not in self._places[kind]])
+        m = self._widen()
         places = np.empty((len(y), 2), np.uint32)
-        places[:, 0] = np.array([self._places[USER][one] for one in who.names], np.uint32)[who.codes]
-        places[:, 1] = np.array([self._places[ITEM][one] for one in what.names], np.uint32)[what.codes]
-        rows = Rows("csr", (np.arange(0, 2 * len(y) + 1, 2), places.reshape(-1), np.ones(2 * len(y))), len(y), m.features.size)
-        f = np.asarray(m.learn(rows, y, None))[:, 0]
-        low = np.minimum.accumulate(np.append(self._seen[0], y))
-        high = np.maximum.accumulate(np.append(self._seen[1], y))
-        self._seen = [float(low[-1]), float(high[-1])]
+        for kind, found in enumerate(both):
+            places[:, kind] = np.array([self._places[kind][one] for one in found.names], np.uint32)[found.codes]
+        f = np.asarray(m.learn(self._pairs(places), y, None))[:, 0]
+        low, high = running(y, *self._scale)
+        self._note(places, y)
+        return self._within(f, low, high)
+
+    def _hand(self, rows: Rows, y: Any, c: np.ndarray | None, classes: Any = None, keep: bool = False) -> list[Progress]:
+        done = super()._hand(rows, y, c, classes, keep)
+        self.noted(rows, y)
+        return done
+
+    def noted(self, rows: Rows, y: Any) -> None:
+        """Note ratings that the learner has learned as rows of the table: their scale, and who rated what."""
+        pairs = pairs_of(rows, self._own)
+        pairs = pairs[(pairs >= 0).all(1)] + has_bias(self.learner)
+        self._note(pairs, None if self.yes_no else np.asarray(y, np.float64))
+
+    def _note(self, places: np.ndarray, y: np.ndarray | None) -> None:
+        if y is not None and len(y):
+            low, high = self._scale
+            self._scale = [min(low, float(y.min())), max(high, float(y.max()))]
         if self.keep:
             self._waiting.append(places)
-        return self._within(f, low[:-1], high[:-1])
-
-    def _target(self, rating: Any) -> float:
-        """Return a rating as the step takes it."""
-        if type(rating) in (float, int) and not self.yes_no and rating - rating == 0:
-            return float(rating)
-        return float(self._targets([rating])[0])
 
     def _targets(self, ratings: Any) -> np.ndarray:
         """Return ratings as the step takes them; refuse those that are not ratings."""
+        if self.yes_no:
+            return self._signs(ratings)
         try:
             y = np.asarray(ratings, np.float64)
         except (TypeError, ValueError):
             y = np.array([np.nan if not isinstance(r, (int, float, np.number)) else float(r) for r in ratings])
-        wrong = ~np.isfinite(y)
-        if self.yes_no:
-            wrong = ~np.isin(y, (0.0, 1.0))
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            wanted = "yes or no, as True or False, 1 or 0" if self.yes_no else "a finite number"
-            raise ValueError(f"rating {at}: expected {wanted}, got {ratings[at]!r}")
-        return np.where(y > 0.5, 1.0, -1.0) if self.yes_no else y
+        if not np.isfinite(y).all():
+            at = int(np.argmin(np.isfinite(y)))
+            raise ValueError(f"rating {at}: expected a finite number, got {ratings[at]!r}")
+        return y
 
-    def _rated_by(self, user: int) -> set[int]:
+    def _signs(self, ratings: Any) -> np.ndarray:
+        """Return the sides of yes and no; they are True and False, or as the table has them from which this has learned."""
+        labels = None if self.learner.held is None else self.learner.held.labels
+        classes, positive = ([False, True], 1) if labels is None else (labels.values, labels.positive)
+        side = {v: 1.0 if k == positive else -1.0 for k, v in enumerate(classes)}
+        found = [side.get(r) if isinstance(r, Hashable) else None for r in (getattr(r, "item", lambda r=r: r)() for r in ratings)]
+        if None in found or len(classes) > 2:
+            at = found.index(None) if None in found else 0
+            wanted = "True or False, 1 or 0" if classes == [False, True] else f"one of {', '.join(map(repr, sorted(classes)))}"
+            raise ValueError(f"rating {at}: expected yes or no, {wanted}, got {ratings[at]!r}")
+        return np.array(found)
+
+    def _rated_by(self, user: int | None) -> set[int]:
         """Return the places of the items that a user has rated."""
         for places in self._waiting:
             for u, i in places.tolist():
                 self._rated.setdefault(u, set()).add(i)
         self._waiting.clear()
-        return self._rated.get(user, set())
+        return set() if user is None else self._rated.get(user, set())
 
     # ---- answers -------------------------------------------------------------------------------------------------------
-    def _within(self, f: Any, low: Any, high: Any) -> Any:
+    def _bounds(self, low: Any, high: Any) -> tuple[Any, Any]:
+        return low if self.low is None else self.low, high if self.high is None else self.high
+
+    @property
+    def _yes(self) -> float:
+        """The sign of the scores that speak for a yes, the second of two classes."""
+        labels = self.learner.model.labels
+        if len(labels) > 2:
+            raise TypeError(f"a recommender answers by yes and no, or by ratings, and this has learned {len(labels)} classes")
+        return float(sign(labels))
+
+    def _within(self, f: np.ndarray, low: Any, high: Any) -> np.ndarray:
         """Return predictions for scores: probabilities, or what lies within the scale known so far."""
         if self.yes_no:
-            return 1.0 / (1.0 + np.exp(-f)) if isinstance(f, np.ndarray) else float(1.0 / (1.0 + exp(-f)))
-        least, most = low if self.low is None else self.low, high if self.high is None else self.high
-        if isinstance(f, np.ndarray):
-            return np.where(least <= most, np.clip(f, np.minimum(least, most), np.maximum(least, most)), f)
-        return min(max(f, least), most) if least <= most else f
+            return np.asarray(1.0 / (1.0 + np.array([exp(-v) for v in (self._yes * f).tolist()])))
+        return clipped(f, *self._bounds(low, high))
 
-    def _scored(self, user: Any, places: np.ndarray) -> np.ndarray:
-        """Return what a user would give items at some places."""
-        m, at = self.learner.model, self._known(USER, user)
-        n = len(places)
-        if at is None:
-            rows = Rows("csr", (np.arange(n + 1), places.astype(np.uint32), np.ones(n)), n, m.features.size)
-        else:
-            both = np.column_stack([np.full(n, at, np.uint32), places.astype(np.uint32)]).reshape(-1)
-            rows = Rows("csr", (np.arange(0, 2 * n + 1, 2), both, np.ones(2 * n)), n, m.features.size)
-        found: np.ndarray = self._within(np.asarray(m.score(rows))[:, 0], *self._seen)
-        return found
+    def answers(self, f: np.ndarray) -> np.ndarray:
+        """Return the answers for scores: ratings within the scale, or labels."""
+        found = super().answers(f)
+        return found if self.yes_no else clipped(found, *self._bounds(*self._scale))
 
-    def predict_one(self, user: Any, item: Any) -> float:
+    def _pairs(self, places: np.ndarray) -> Rows:
+        """Return users and items at these places as rows; a place below 0 is that of nobody."""
+        there = places >= 0 if places.dtype.kind == "i" else np.ones(places.shape, bool)
+        indptr = np.concatenate([[0], np.cumsum(there.sum(1))])
+        flat = places[there].astype(np.uint32)
+        return Rows("csr", (indptr, flat, np.ones(len(flat))), len(places), self.learner.model.features.size)
+
+    def _scored(self, places: np.ndarray) -> np.ndarray:
+        """Return the predictions for pairs of places."""
+        f = np.asarray(self.learner.model.score(self._pairs(places)))[:, 0]
+        return self._within(f, *self._scale)
+
+    def predict_one(self, user: Any, item: Any) -> float:  # type: ignore[override]
         """Return the rating that a user would give, or the probability of a yes; either may be new."""
-        m = self._learned()
-        named(USER, user), named(ITEM, item)
-        known = [at for at in (self._known(USER, user), self._known(ITEM, item)) if at is not None]
-        f = m.score_row(np.array(known, np.uint32), np.ones(len(known)))
-        return float(self._within(float(f[0]), *self._seen))
+        return float(self.predict([user], [item])[0])
 
-    def predict(self, users: Any, items: Any) -> np.ndarray:
+    def predict(self, users: Any, items: Any) -> np.ndarray:  # type: ignore[override]
         """Return the rating for each user and item."""
-        return np.array([self.predict_one(u, i) for u, i in zip(_listed(_sized(users)), _listed(_sized(items)), strict=True)])
+        self._learned()
+        both = coded(sized(users), 0), coded(sized(items), 1)
+        if len(both[0].codes) != len(both[1].codes):
+            raise ValueError(
+                f"expected as many users as items, got {plural(len(both[0].codes), 'user')}, {plural(len(both[1].codes), 'item')}"
+            )
+        found = [[at if (at := self._known(kind, one)) is not None else -1 for one in both[kind].names] for kind in (0, 1)]
+        return self._scored(np.column_stack([np.array(found[k], np.int64)[both[k].codes] for k in (0, 1)]))
 
     def top(self, user: Any, n: int = 10, seen: bool = False) -> list[tuple[str, float]]:
         """Return the n items that a user would rate highest, best first, with ratings; those rated already only if `seen`."""
         self._learned()
-        found = self._all(ITEM)
-        at = self._known(USER, user)
-        if not seen and at is not None:
-            rated = self._rated_by(at)
-            found = [(name, place) for name, place in found if place not in rated]
-        if not found:
-            return []
-        f = self._scored(user, np.array([place for _, place in found]))
-        order = np.argsort(-f, kind="stable")[:n]
-        return [(found[k][0], float(f[k])) for k in order.tolist()]
+        at, listed = self._known(0, user), self._listed()
+        places = np.array(listed.places[1], np.int64)
+        here = np.arange(len(places))
+        if not seen and (rated := self._rated_by(at)):
+            here = np.flatnonzero(~np.isin(places, list(rated)))
+        f = self._scored(np.column_stack([np.full(len(here), -1 if at is None else at), places[here]]))
+        return [(listed.names[1][here[k]], float(f[k])) for k in np.argsort(-f, kind="stable")[:n].tolist()]
 
     def similar(self, item: Any, n: int = 10) -> list[tuple[str, float]]:
         """Return the n items whose factors point most nearly the same way, best first, with the cosine."""
         self._learned()
-        if not hasattr(self.learner, "factors"):
-            raise TypeError(f"{type(self.learner).__name__} has no factors: items are similar by those of fm_regressor or fm")
-        at = self._known(ITEM, item)
+        learner: Any = self.learner
+        if not hasattr(learner, "factors"):
+            raise TypeError(f"{type(learner).__name__} has no factors: items are similar by those of fm_regressor or fm")
+        at = self._known(1, item)
         if at is None:
             raise ValueError(f"item {item!r} has not been rated yet")
-        found = [(name, place) for name, place in self._all(ITEM) if place != at]
-        V = self.learner.factors()
+        listed = self._listed()
+        places = np.array(listed.places[1])
+        V = learner.factors()[places - int(has_bias(learner))]  # the constant comes first, and has no factors
         V = V / np.maximum(np.linalg.norm(V, axis=1, keepdims=True), 1e-300)
-        shift = int(self.learner.model.features.bias)  # the constant comes first, and has no factors
-        near = V[[place - shift for _, place in found]] @ V[at - shift]
-        return [(found[k][0], float(near[k])) for k in np.argsort(-near, kind="stable")[:n].tolist()]
+        own = int(np.flatnonzero(places == at)[0])
+        near = V @ V[own]
+        order = [k for k in np.argsort(-near, kind="stable").tolist() if k != own]
+        return [(listed.names[1][k], float(near[k])) for k in order[:n]]
 
     def fold_in(self, ratings: Mapping[Any, Any], n: int = 10) -> list[tuple[str, float]]:
         """Return the top n for somebody who is not a user and has rated these items; nothing is learned."""
@@ -280,45 +381,79 @@ class Recommender(Saved):
                 other.learn_one(GUEST, item, rating)
         return other.top(GUEST, n)
 
-    def _learned(self) -> Any:
+    def _learned(self) -> None:
         if not self.n_seen_:
             raise not_learned(self)
-        return self.learner.model
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_again": (None, None)}
 
     # ---- the rest ------------------------------------------------------------------------------------------------------
+    def _settings(self) -> dict[str, Any]:
+        user, item = self.columns
+        return {"low": self.low, "high": self.high, "keep": self.keep, "user": user, "item": item}
+
     def clone(self) -> Self:
         """Return a recommender with the same parameters that has learned nothing."""
-        return type(self)(self.learner.clone(), low=self.low, high=self.high, keep=self.keep)
+        return type(self)(self.learner.clone(), **self._settings())
 
-    def __repr__(self) -> str:
-        given = {"low": (self.low, None), "high": (self.high, None), "keep": (self.keep, True)}
-        said = [repr(self.learner), *(f"{k}={v!r}" for k, (v, default) in given.items() if v != default)]
-        return f"Recommender({', '.join(said)})"
+    def reset(self) -> Self:
+        """Forget everything learned; parameters stay."""
+        learner = super().reset().learner
+        self.__init__(learner, **self._settings())  # type: ignore[misc]
+        return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        default = {"low": None, "high": None, "keep": True, "user": "user", "item": "item"}
+        given = (f"{k}={v!r}" for k, v in self._settings().items() if v != default[k])
+        return f"Recommender({', '.join([repr(self.learner), *given])})"
 
     def pack(self) -> tuple[dict[str, Any], Tensors]:
-        """Return the learner as it packs itself, the scale, and who rated what."""
-        meta, tensors = self.learner.pack()
-        self._rated_by(0)
+        """Return the table and the learner as they pack themselves, the scale, and who rated what."""
+        meta, tensors = super().pack()
+        self._rated_by(None)
         pairs = np.array([(u, i) for u, items in sorted(self._rated.items()) for i in sorted(items)], np.uint32).reshape(-1, 2)
-        own = {"low": self.low, "high": self.high, "keep": self.keep, "seen": self._seen if self.n_seen_ else None}
+        scale = self._scale if self._scale[0] <= self._scale[1] else None
+        own = {"low": self.low, "high": self.high, "keep": self.keep, "scale": scale}
         return {**meta, "recommender": own}, {**tensors, "recommender.rated": pairs}
 
     @classmethod
     def restored(cls, meta: dict[str, Any], tensors: Tensors) -> Self:
         """Return the recommender that was packed; check who rated what."""
         own, pairs = meta["recommender"], tensors.pop("recommender.rated")
-        learner = restored(meta, tensors)
-        new = cls(learner, low=own["low"], high=own["high"], keep=own["keep"])
-        size = learner.model.features.size if learner.started else 0
+        theirs = {k.removeprefix("front."): tensors.pop(k) for k in list(tensors) if k.startswith("front.")}
+        front = Front.restored(meta["front"], theirs)
+        expect(front.table is not None and len(front.table.categorical or ()) == 2, "columns of users and items", meta["front"])
+        learner: Any = restored(meta, tensors)
+        new = cls.of(front, learner)
+        new.low, new.high, new.keep = own["low"], own["high"], bool(own["keep"])
+        size = new.learner.model.features.size if new.learner.started else 0
         expect(pairs.dtype == np.uint32 and pairs.ndim == 2 and pairs.shape[1] == 2, "pairs of places", pairs.shape)
         expect(not pairs.size or int(pairs.max()) < size, f"places below {size}", pairs)
-        if own["seen"] is not None:
-            low, high = own["seen"]
-            expect(low <= high, "a scale", own["seen"])
-            new._seen = [float(low), float(high)]
-        for u, i in pairs.tolist():
-            new._rated.setdefault(u, set()).add(i)
+        if own["scale"] is not None:
+            low, high = own["scale"]
+            expect(low <= high, "a scale", own["scale"])
+            new._scale = [float(low), float(high)]
+        new._waiting = [pairs] if len(pairs) else []
         return new
+
+
+def pairs_of(rows: Rows, table: Table) -> np.ndarray:
+    """Return the numbers of the user and the item of each row; -1 for both unless both are there."""
+    indptr, numbers, _ = rows.arrays
+    out = np.full((rows.n, 2), -1, np.int64)
+    whole = np.flatnonzero(np.diff(indptr) == 2)
+    out[whole] = numbers[indptr[whole][:, None] + np.arange(2)]
+    user, item = table.categorical
+    return out[:, ::-1] if [n for n in table.column_roles if n in (user, item)] == [item, user] else out
+
+
+class Listed(NamedTuple):
+    """All features by number, and of users and of items their names and places."""
+
+    all: list[str]
+    names: tuple[list[str], list[str]]
+    places: tuple[list[int], list[int]]
 
 
 class Coded(NamedTuple):
@@ -329,33 +464,43 @@ class Coded(NamedTuple):
     codes: np.ndarray
 
 
-def coded(names: Any, kind: str) -> Coded:
+def coded(names: Any, kind: int) -> Coded:
     """Return users or items as codes; refuse what is neither text nor a whole number."""
     if isinstance(names, np.ndarray) and names.dtype.kind in "iu":
         found, first, codes = np.unique(names, return_index=True, return_inverse=True)
         return Coded(found.tolist(), first.tolist(), codes)
     known: dict[Any, int] = {}
-    codes = np.array([known.setdefault(one, len(known)) for one in _listed(names)], np.int64)
-    for one in known:
+    listed = names.tolist() if isinstance(names, np.ndarray) else names
+    try:
+        codes = np.array([known.setdefault(one, len(known)) for one in listed], np.int64)
+    except TypeError:  # of what cannot be a key
+        codes = np.zeros(0, np.int64)
+        known = {}
+    for one in known or listed:
         named(kind, one)
     first = np.full(len(known), len(codes))
     np.minimum.at(first, codes, np.arange(len(codes)))
     return Coded([*known], first.tolist(), codes)
 
 
-def _sized(values: Any) -> Any:
+def sized(values: Any) -> Any:
     """Return values of which one can tell the number."""
     values = values.to_numpy() if hasattr(values, "to_numpy") else values
     return values if isinstance(values, np.ndarray) else [*values]
 
 
-def _listed(values: Any) -> list[Any]:
-    """Return values as Python's own objects."""
-    return values.tolist() if isinstance(values, np.ndarray) else [*values]
+def named(kind: int, one: Any) -> str:
+    """Return a user or an item as text; refuse what is neither text nor a whole number."""
+    if (isinstance(one, str) and one) or (isinstance(one, (int, np.integer)) and not isinstance(one, bool)):
+        return str(one)
+    raise TypeError(f"{('a user', 'an item')[kind]} is a text or a whole number, got {one!r}")
 
 
-def named(kind: str, one: Any) -> str:
-    """Return the name of the feature of a user or an item; refuse what is neither text nor a whole number."""
-    if isinstance(one, str) or (isinstance(one, (int, np.integer)) and not isinstance(one, bool)):
-        return f"{kind}{one}"
-    raise TypeError(f"{'a user' if kind == USER else 'an item'} is a text or a whole number, got {one!r}")
+def running(y: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scale before each of these ratings, given that before the first."""
+    return np.minimum.accumulate(np.append(low, y))[:-1], np.maximum.accumulate(np.append(high, y))[:-1]
+
+
+def clipped(f: np.ndarray, low: Any, high: Any) -> np.ndarray:
+    """Return scores within a scale, one for all or one for each; where it is empty, as they are."""
+    return np.where(np.less_equal(low, high), np.clip(f, np.minimum(low, high), np.maximum(low, high)), f)

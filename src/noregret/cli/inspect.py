@@ -66,7 +66,7 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
         "bytes": os.path.getsize(path),
         "model": learner.name,
         "class": type(learner).__name__,
-        "task": learner.task,
+        "task": model.task,
         **({} if isinstance(model, Compact) else settings(learner)),
         "steps": steps(front),
         "stream": model.extras.get("stream"),
@@ -93,6 +93,8 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
         "vectors": sizes(learner)[1],
         "memory": sum(a.nbytes for a in m.arrays().values()),
     }
+    if by_task(model).pair:
+        found["rated"] = {"users": len(model.users_), "items": len(model.items_), "scale": model.scale_}
     if hasattr(learner, "standing"):
         found["pool"] = learner.report()
     elif learner.get_params().get("kernel") is not None:
@@ -233,6 +235,7 @@ def text(found: dict[str, Any], everything: bool) -> str:
     lines += [
         ("memory", size(found["memory"])),
         ("learned", learned(found)),
+        ("ratings", rated(found["rated"]) if "rated" in found else None),
         ("stream", where(found["stream"])),
         ("classes", None if found["classes"] is None else listing(found["classes"])),
         ("features", counted(found)),
@@ -263,6 +266,12 @@ def learned(found: dict[str, Any]) -> str:
     if found["mistakes"] is not None:
         parts.insert(1, f"{plural(found['mistakes'], 'mistake')} on the way ({percent(found['mistakes'] / found['examples'])} %)")
     return ", ".join(parts)
+
+
+def rated(found: dict[str, Any]) -> str:
+    """Return who rated what, and between which numbers."""
+    scale = "" if found["scale"] is None else f", from {' to '.join(map(amount, found['scale']))}"
+    return f"{plural(found['users'], 'user')}, {plural(found['items'], 'item')}{scale}"
 
 
 def counted(found: dict[str, Any]) -> str:

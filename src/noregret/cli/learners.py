@@ -179,7 +179,7 @@ def model_option(required: bool) -> Decorator:
         ""
         if required
         else " Unless given, auto for labels, auto_regressor for numbers, norma_novelty on scaled columns for none, "
-        "with --task portfolio.eg, experts or online_pca."
+        "with --task portfolio.eg, experts, online_pca or fm_regressor."
     )
     return click.option(
         "-m", "--model", cls=Option, group="Options", type=LearnerName(), required=required, metavar="NAME", help=what

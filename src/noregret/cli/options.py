@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:  # older versions of click have it without a parameter
     ParamType = click.ParamType
 
-TASKS = ("classification", "regression", "one_class", "portfolio", "experts", "components")
+TASKS = ("classification", "regression", "one_class", "portfolio", "experts", "components", "recommendation")
 DETECTORS = ("adwin", "ddm", "eddm", "page_hinkley")
 ARGS = "noregret.cli.arguments"  # of a command, as they were given
 Decorator = Callable[[Any], Any]
@@ -127,9 +127,15 @@ source_options, SOURCE = group(
         type=click.Choice(TASKS),
         help="The kind of problem, where neither the learner nor the rows tell it. Rows are days of relatives or prices for "
         "portfolio, losses or advice for experts; short names of learners do there. Components are not learned from "
-        "labels, but judged by them.",
+        "labels, but judged by them. Recommendation takes --user, --item and --target, the rating.",
     ),
     one("--target", metavar="COLUMN", help="Column of the label or target, in tables; of experts, that of the truth."),
+    one("--user", metavar="COLUMN", help="Of recommendation: column of the users."),
+    one(
+        "--item",
+        metavar="COLUMN",
+        help="Of recommendation: column of the items; all columns but these and the target are left out.",
+    ),
     one("--weight", metavar="COLUMN", help="Column of weights of the rows."),
     one("--id", metavar="COLUMN", help="Column that names the rows, for predictions."),
     one("--time", metavar="COLUMN", help="Column of times, for --delay; of days or rounds, their dates, found out unless said."),
@@ -296,6 +302,12 @@ watching_options, WATCHING = group(
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         metavar="LEVEL",
         help="Measure intervals, or sets of labels, that hold the truth this often, such as 0.9.",
+    ),
+    one(
+        "--top",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Of recommendation: how often an item rated in the upper fifth of the scale was among the N best for its user before.",
     ),
     one("--days", type=click.IntRange(1), metavar="N", help="Of portfolios: days of a year, for yearly figures.  [default: 252]"),
     one(

@@ -75,9 +75,7 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     noregret predict --model-file portfolio.nr
     """  # noqa: D301  click reads the mark
     from ..files.model_file import load
-    from ..streams.stream import stream
-    from ..training.answering import answer
-    from ..training.opening import options_for
+    from ..training.answering import answer, opened_to_answer
 
     check_apart(output, read_files(*source, model_file))
     model = load(model_file)
@@ -97,7 +95,7 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
         kept = f"the levels {', '.join(map(str, known))}" if known else "no coverage"
         raise click.UsageError(f"{model_file} keeps to {kept}: train it with --coverage {level}")
     with as_usage():
-        opened = stream(source_of(source), **options_for(model, identified(model, reading(options))))
+        opened = opened_to_answer(source_of(source), model, identified(model, reading(options)))
     found = Tally(getattr(model, "learner", model))
     with watching(quiet, found.learner.name, leave=False) as shown, target(output) as out:
         lines = FORMS["json" if as_json else form](out, found.beside(*(options[k] for k in ("scores", "proba", "interval"))))

@@ -17,6 +17,7 @@ from .measures.allotted import (
 from .measures.baselines import Baselines, class_baselines, real_baselines
 from .measures.figures import ClassFigures, Figures, RealFigures
 from .measures.novelty import NoveltyFigures
+from .measures.ratings import RatingFigures, rating_baselines
 from .measures.wealth import COSTS, cost_name, wealth_text
 
 if TYPE_CHECKING:
@@ -67,6 +68,9 @@ class Kind(NamedTuple):
     columns: tuple[Shown, ...] = ()
     curves: tuple[str, ...] = ("error", "loss")  # followed along the stream, also in a window and fading
     unit: str = "example"  # what is counted
+    onward: Callable[[Any, Any], None] = lambda new, before: None  # what figures of later rows take over from those before
+    of: str = ""  # the task of the learners that do this one, where it is another
+    best: str = ""  # what the best fixed model is here
     rounds: ByRounds | None = None  # of a task that is measured round by round, not by answers to rows
 
 
@@ -175,12 +179,32 @@ KINDS: dict[str, Kind] = {
         curves=("residual", "unexplained"),
         unit="row",
     ),
+    "recommendation": Kind(
+        figures=lambda loss, epsilon, window, fading: RatingFigures(window, fading, epsilon, loss),
+        baselines=rating_baselines,
+        cost="loss",
+        decides="rmse",
+        dozen=("fm_regressor", "fm_regressor:k=20", "adagrad_regressor:eta=0.3", "nag_regressor"),
+        loss="square",
+        tube="epsilon_insensitive",
+        scores=("r2", "hit_rate"),
+        errors=("mae", "rmse", "bias"),
+        losses=("square", "absolute", "epsilon_insensitive", "squared_epsilon_insensitive"),
+        main=("square", "absolute"),
+        columns=(Shown("hit_rate", "hits %", 8, percent),),  # besides those of regression
+        onward=RatingFigures.goes_on,
+        curves=("loss",),
+        unit="rating",
+        of="regression",
+        best="best additive model, a constant and an offset for each user and each item,",
+    ),
 }  # fmt: skip
 
 
-def kind_of(learner: Learner) -> Kind:
-    """Return the entry of a learner's task."""
-    return KINDS[learner.task]
+def kind_of(learner: Learner, task: str | None = None) -> Kind:
+    """Return the entry of a learner's task, or of another that it does."""
+    other = None if task is None else KINDS[task]
+    return other if other is not None and other.of and other.of == learner.task else KINDS[learner.task]
 
 
 def every(name: str) -> Iterator[str]:

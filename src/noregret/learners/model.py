@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -286,6 +286,28 @@ class Model(Calibrated, Held):
             raise compiling.plainly(e, self.algorithm.step) from None
         self.calibrate(out, target, None)
         return out[0]
+
+    def learn_again(self, idx: np.ndarray, values: np.ndarray) -> Callable[[float], float] | None:
+        """Return a function that learns the row in these arrays, as they are then, for a target, and returns its one score.
+
+        It does what `learn_row` does in half the time, until `args` is another list; None where a row is not learned so simply.
+        """
+        if self.keeps_rows or self.calibration is not None or self.dims["class"] > 1:
+            return None
+        _, target, out = self.one
+        learn, step = self.loop("csr", False).learn, self.algorithm.step
+        args = (*self.args, np.array([0, len(idx)]), idx, values, target, self.tally, self.work, out)
+
+        def learn_one(y: float) -> float:
+            target[0] = y
+            try:
+                learn(*args)
+            except Exception as e:
+                raise compiling.plainly(e, step) from None
+            found: float = out.item()
+            return found
+
+        return learn_one
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the scores; nothing changes, in any number of threads."""

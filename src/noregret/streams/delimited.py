@@ -380,7 +380,7 @@ class CsvReader(BlockReader):
 
     def _number_wanted(self, name: str) -> str:
         """Return what a cell of numbers must be, and what to do where it is not."""
-        if name == self.target:
+        if name == self.target and name not in self.numbers:
             return "a number, or declare the target categorical so that all its labels are text,"
         return "a number" if name in {*self.required, *self.numbers} else "a number, or declare the column categorical or text,"
 

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..inputs.labels import Coded, Labelled, Labels
-from ..streams.stream import stream
+from ..streams.stream import Stream, stream
 from ..text import brief
 from ..transforms.pipeline import Pipeline
+from .by_task import by_task, task_named
 from .opening import Answering, options_for, same_rows
+from .pairing import opened_pairs
 
 
 class Answers(NamedTuple):
@@ -40,7 +42,7 @@ def answer(
     With `proba`, also the probability of each class; with `interval`, low and high, or a set of labels, at this level of coverage.
     With `reject`, a second-order learner answers None where it is less sure than that (see `predict` of AROW).
     """
-    opened = stream(source, **options_for(model, options))
+    opened = opened_to_answer(source, model, options)
     front = model.front if isinstance(model, Pipeline) else None
     learner: Any = model.learner if isinstance(model, Pipeline) else model
     m = learner.model
@@ -60,10 +62,21 @@ def answer(
             first = False
         with batch.named_in_errors():
             f = learner.score_rows(batch.data)
-        predicted = learner.task.answers(m, f) if reject is None else learner.sure(batch.data, reject)
+        answered = model.answers(f) if isinstance(model, Pipeline) else learner.task.answers(m, f)
+        predicted = answered if reject is None else learner.sure(batch.data, reject)
         chances = learner.chances_of(batch.data) if proba else None
         region = None if interval is None else learner.region_of(batch.data, interval)
         yield Answers(batch.ids, predicted, learner.task.margins(m, f), truth, chances, region)
+
+
+def opened_to_answer(source: Any, model: Answering, options: dict[str, Any]) -> Stream:
+    """Return a source whose rows a model answers."""
+    pair = by_task(model).pair
+    if not pair or isinstance(source, Stream):
+        return stream(source, **options_for(model, options))
+    options = dict(options)
+    task_named(options)
+    return opened_pairs(source, None, options, model, pair)[0]
 
 
 def warn_of_strangers(source: str, y: Labelled, classes: Labels) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..inputs.labels import Coded, Labels, whole
 from ..learners.learner import Learner
+from ..recommender import Recommender
 from ..spelling import made
 from ..streams.stream import Stream, stream
 from ..transforms.pipeline import Pipeline
@@ -36,6 +37,9 @@ class ByTask(NamedTuple):
     guesses: bool = False  # whether a column that is called as labels usually are is taken out of the rows, to judge answers by
     shared: tuple[str, ...] = ()  # parameters that several learners may be given together, as options of a study
     room: str = ""  # what its names begin with, which may be left out where the task is named
+    pair: tuple[str, ...] = ()  # where features are made of two columns alone: the options that name them
+    of: tuple[str, ...] = ()  # other tasks whose learners do
+    around: type[Any] | None = None  # what is trained and saved, made of a learner, where it is more than that
 
 
 # ---- labels --------------------------------------------------------------------------------------------------------------
@@ -108,6 +112,10 @@ BY_TASK = {
         as_given, None, start="experts", own=True, labelled=False, rounds=("target", "time", "ignore"), shared=("rule", "loss"),
     ),
     "components": ByTask(as_nothing, None, start="online_pca", own=True, labelled=False, guesses=True, shared=("k",)),
+    "recommendation": ByTask(
+        as_numbers, sum_distances, start="fm_regressor", own=True, pair=("user", "item"), of=("regression", "classification"),
+        around=Recommender,
+    ),
 }  # fmt: skip
 
 
@@ -125,10 +133,16 @@ def made_for(task: str | None, model: Any = None, given: Mapping[str, Any] | Non
     """Return the learner of a text, whose name may be short where the task is known; unless one is named, that to begin with."""
     entry = None if task is None else BY_TASK[task]
     found = made(entry.start) if model is None and entry is not None else made(model, given, "" if entry is None else entry.room)
-    own = (found.learner if isinstance(found, Pipeline) else found).task
-    if task is not None and own != task:
-        raise ValueError(f"{titled_name(found)} is for {own}, and the task is {task}")
+    if entry is not None and found.task not in (task, *entry.of):
+        raise ValueError(f"{titled_name(found)} is for {found.task}, and the task is {task}")
     return found
+
+
+def trainable(task: str | None, model: Any = None) -> Any:
+    """Return the same as something to train and save."""
+    found = made_for(task, model)
+    around = None if task is None else BY_TASK[task].around
+    return found if around is None or isinstance(found, around) else around(found)
 
 
 def set_shared(model: Any, options: dict[str, Any]) -> None:

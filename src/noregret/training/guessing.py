@@ -8,7 +8,6 @@ from typing import Any
 from ..streams.stream import Stream
 from ..streams.table_reader import TableReader
 from ..transforms.front import Front
-from ..transforms.pipeline import Pipeline
 from ..transforms.table import Table
 from ..transforms.table_cells import fields_of, listing
 from .by_task import NOVELTY, by_task
@@ -76,12 +75,12 @@ def with_guess(opened: Stream, columns: list[str]) -> tuple[Stream, list[str]]:
 
 def needs_labels(model: Any) -> bool:
     """Return whether a model cannot learn from rows without labels."""
-    return model is None or by_task(model.learner if isinstance(model, Pipeline) else model).labelled
+    return model is None or by_task(model).labelled
 
 
 def judges_by_labels(model: Any) -> bool:
     """Return whether labels, where there are any, are no part of the rows of a model, although it learns without them."""
-    return model is not None and by_task(model.learner if isinstance(model, Pipeline) else model).guesses
+    return model is not None and by_task(model).guesses
 
 
 def guessed(columns: list[str], usual: str | None, table: Table) -> str | None:

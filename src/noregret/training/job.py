@@ -12,7 +12,8 @@ from ..calibration.calibration import pausing
 from ..files import drafts
 from ..files.model_file import load
 from ..inputs.batch import Batch
-from ..learners.learner import Learner, Progress, has_bias
+from ..inputs.checking import Rows
+from ..learners.learner import Progress, has_bias
 from ..streams.growing import Growing
 from ..streams.marks import files_of, marks
 from ..streams.round_reader import RoundReader
@@ -21,13 +22,14 @@ from ..streams.stream import Stream, counting, stream
 from ..tasks.compact import Compact
 from ..transforms.pipeline import Pipeline
 from .allocating import last_prices, learn_rounds, opened_rounds
-from .by_task import BY_TASK, by_task, first_learner, made_for, set_shared, suited, task_named
+from .by_task import BY_TASK, by_task, first_learner, set_shared, suited, task_named, trainable
 from .guessing import with_target
-from .opening import Trainable, opening, options_for, same_rows
+from .opening import Trainable, options_for, same_rows
+from .pairing import opened_pairs
 from .proceeding import beginning, check_epochs, continued, noted, resumed
 
 Watch = Callable[[int, Stream, Trainable], None]
-Answered = Callable[[Learner, Any, Any, list[Progress]], None]
+Answered = Callable[[Trainable, Rows, Any, Any, list[Progress]], None]
 
 
 class Trained(NamedTuple):
@@ -66,8 +68,9 @@ def train(
     learns from other files than before, and from what was added to the same: files that it has learned are left out. Without a
     model there it begins; no `model` is Auto for labels, AutoRegressor for numbers, and without labels NORMANovelty on random bins
     of scaled columns. With `follow` a file of lines is read to its last whole line, and on as it grows, until `stop` says so.
-    `watch` is called with the rows so far, the stream and the model; `answered` with the learner, the labels and weights of some
-    rows, and the answers to them where there are no classes. The other options are those of `stream`, and `task` as in `compare`.
+    `watch` is called with the rows so far, the stream and the model; `answered` with the model, some rows, their labels and
+    weights, and the answers to them where there are no classes. The other options are those of `stream`, and `task` as in
+    `compare`.
 
     >>> import noregret as nr
     >>> done = nr.train("synthetic:linear?n=2000&d=10&seed=1", nr.PA1(C=0.1))
@@ -89,7 +92,7 @@ def train(
         chosen, opened, more = first_learner(opened, task)
         notes += more
     else:
-        chosen = load(path) if going_on else made_for(task, model)
+        chosen = load(path) if going_on else trainable(task, model)
         if isinstance(chosen, Compact):
             chosen.partial_fit()  # which refuses
         if not going_on:
@@ -98,7 +101,7 @@ def train(
             more = [f"No learner was named: {chosen.name} was taken."]
         opened, notes = opened_for(chosen, source, y, options, follow or epochs > 1)
         opened, notes = growing(opened), more + notes
-        if isinstance(chosen, Pipeline) and opened.front is not None and (notes or "front" not in opening(chosen)):
+        if isinstance(chosen, Pipeline) and opened.front is not None and opened.front is not chosen.front:
             chosen.adopt(opened.front)
     if path is not None:
         drafts.check_apart(path, files_of(opened.reader))
@@ -121,7 +124,9 @@ def train(
 
 def opened_for(chosen: Any, source: Any, y: Any, options: dict[str, Any], again: bool = False) -> tuple[Stream, list[str]]:
     """Return a source as a model takes it, and what was found out about it. `again` says that it is to be read more than once."""
-    entry = by_task(chosen.learner if isinstance(chosen, Pipeline) else chosen)
+    entry = by_task(chosen)
+    if entry.pair:
+        return opened_pairs(source, y, options, chosen, entry.pair)
     if entry.rounds is not None:
         if again:
             raise ValueError(f"{chosen.name} learns each {chosen.unit} once, in order: follow and epochs do not go with it")
@@ -240,10 +245,12 @@ class Job:
             y = suited(batch.y, learner)
         with batch.named_in_errors(), pausing(getattr(learner.held, "calibration", None), self.at["epoch"] > 0):
             done = learner.learn_rows(batch.data, y, batch.c, features, keep=False)
+        if isinstance(self.model, Pipeline):
+            self.model.noted(batch.data, y)
         if done and features is not None:
             done[0] = done[0]._replace(blind=1)
         if self.answered is not None:
-            self.answered(learner, y, batch.c, done)
+            self.answered(self.model, batch.data, y, batch.c, done)
 
     def _end_pass(self) -> None:
         """Note that the source was read to its end: that of the last file was where it ended when the pass began, or later.

@@ -288,6 +288,13 @@ class Pipeline(Saved):
             raise TypeError(f"{self.learner.name} learns components, and answers nothing: use transform or errors")
         return self.learner
 
+    def answers(self, f: np.ndarray) -> np.ndarray:
+        """Return the answers for the scores of rows."""
+        return self.learner.task.answers(self.learner.model, f)
+
+    def noted(self, rows: Rows, y: Any) -> None:
+        """Hear of rows that someone let the learner learn, with their targets; a pipeline that keeps more than it takes note."""
+
     # ---- answering -------------------------------------------------------------------------------------------------------
     def _runs(self, X: Any) -> Iterator[Rows]:
         """Yield mapped rows, in runs whose scores take bounded memory; nothing changes."""
@@ -305,7 +312,7 @@ class Pipeline(Saved):
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for each row."""
         self._answering()
-        return np.concatenate([self.learner.task.answers(self.learner.model, f) for f in self._scores(X)])
+        return np.concatenate([self.answers(f) for f in self._scores(X)])
 
     def _decision_function(self, X: Any) -> np.ndarray:
         """Return a score per class in the order of `classes_`, or one score."""

@@ -24,6 +24,7 @@ ROLES = ("numeric", "categorical", "text", "date")
 NAMES = ("id", "bundle", "user", "item")  # settings that name a column of names
 APART = ("target", "weight", "id", "time", "task", "bundle", "user", "item")  # settings that name a column which is not a feature
 WORDY = 5  # a text column whose first value has more words than this is read as words, and as categories otherwise
+FEW = 8  # names that join faster one by one
 MANY, PIECE = 256, 32  # dicts with more different keys than MANY are encoded PIECE at a time
 
 
@@ -45,12 +46,12 @@ class Table(Step):
     """Encode the columns of a table as features.
 
     `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns that are not
-    features, and `ignore` those to leave out; a target that is `categorical`, too, has texts for labels; tasks are for learners
-    of several, which get them as text. Columns that `numeric`, `categorical` and `text` do not name are decided by their first
-    value: a number or truth value is numeric, a text of more than five words is text, any other is categorical. Dates, and texts
-    that are dates in columns that `date` names, become the features `when.year=2024`, `when.month=1`, `when.weekday=3` (Monday is
-    1), `when.hour=12` (but at midnight sharp) and `when.elapsed`, the years since 2000. Where the year of a text is last, as in
-    5/1/2011, `date_order` says what comes first: "dmy" or "mdy".
+    features, and `ignore` those to leave out; a target that is `categorical`, too, has texts for labels, one that is `numeric`
+    numbers alone; tasks are for learners of several, which get them as text. Columns that `numeric`, `categorical` and `text` do
+    not name are decided by their first value: a number or truth value is numeric, a text of more than five words is text, any other
+    is categorical. Dates, and texts that are dates in columns that `date` names, become the features `when.year=2024`,
+    `when.month=1`, `when.weekday=3` (Monday is 1), `when.hour=12` (but at midnight sharp) and `when.elapsed`, the years since 2000.
+    Where the year of a text is last, as in 5/1/2011, `date_order` says what comes first: "dmy" or "mdy".
 
     A number is the feature `age`, and a missing one (None, NaN, null) `age?`; a category is `country=DE`; a word is
     `body:free`, counted (or 1 with `binary`), and with `ngrams=2` also `body:free money`; `chars=(2, 4)` adds character grams,
@@ -112,7 +113,10 @@ class Table(Step):
         self.date_order = date_order
         self.labels_are_text = target is not None and target in listed(categorical)
         features = ((name, role) for role, key in enumerate(ROLES) for name in listed(getattr(self, key)))
-        self._roles = {name: role for name, role in features if not (self.labels_are_text and name == target)}
+        self.labels_are_numbers = target is not None and target in listed(numeric)
+        if self.labels_are_text and self.labels_are_numbers:
+            raise ValueError(f"the target {target!r} is declared twice: it is numeric or categorical")
+        self._roles = {name: role for name, role in features if name != target}
         self._crosses = [names_in(c) for c in crosses_of(cross)]
         self._reserved = {name for role in APART if isinstance(name := getattr(self, role), str)}
         self._leave = self._reserved | set(listed(ignore))
@@ -127,7 +131,9 @@ class Table(Step):
 
     def _check(self) -> None:
         """Refuse settings that contradict each other."""
-        declared = [n for key in ROLES for n in listed(getattr(self, key)) if not (key == "categorical" and n == self.target)]
+        declared = [
+            n for key in ROLES for n in listed(getattr(self, key)) if not (key in ("categorical", "numeric") and n == self.target)
+        ]
         twice = sorted({n for n in declared if declared.count(n) > 1 or n in self._leave})
         if twice:
             raise ValueError(f"column {twice[0]!r} is declared twice: it is one of {', '.join((*ROLES, *APART))} or ignore")
@@ -221,6 +227,22 @@ class Table(Step):
         while (done := compiled(stores.join_all)(self._store, names, done, numbers)) < n:
             self._store = stores.wider(self._store)
         return numbers
+
+    def join(self, columns: Sequence[str], values: Sequence[str]) -> np.ndarray:
+        """Give categories numbers, each of its own column and as if it came in a row of its own; return them."""
+        if fresh := {name: CATEGORY for name in columns if name not in self._columns}:
+            self._columns = {**self._columns, **fresh}
+        names = [f"{a}={b}" for a, b in zip(columns, values, strict=True)]
+        if len(names) > FEW:
+            return self._joined(stores.of(names), len(names))
+        return np.array([self._joined_one(name) for name in names], np.int64)
+
+    def _joined_one(self, name: str) -> int:
+        """Give one name a number here; return it."""
+        data = np.frombuffer(name.encode("utf-8", "surrogatepass"), np.uint8)
+        while (number := int(compiled(stores.find)(self._store, data, 0, len(data), True, -1, 0))) < 0:
+            self._store = stores.wider(self._store)
+        return number
 
     def rows(self, data: Any, learn: bool) -> Rows:
         """Return the rows of a record batch of Arrow or a list of dicts."""
@@ -358,7 +380,8 @@ class Table(Step):
     @property
     def as_numbers(self) -> list[str]:
         """Columns known as numbers: anything else there is a bad row."""
-        return [name for name, role in {**self._columns, **self._roles}.items() if role == NUMBER and name != self.id]
+        known = [name for name, role in {**self._columns, **self._roles}.items() if role == NUMBER and name != self.id]
+        return [*known, *(listed(self.target) if self.labels_are_numbers else ())]
 
     @property
     def as_dates(self) -> dict[str, str | None]:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...inputs.checking import Rows
 from ...inputs.labels import Coded, Labels, codes_of
 from .figures import RealFigures, Recent, ratio, total
 
@@ -155,8 +156,8 @@ class Baseline:
         self.start = 0
         self.points: list[dict[str, float | None]] = []
 
-    def add(self, y: np.ndarray, c: np.ndarray | None, known: np.ndarray) -> None:
-        """Answer more rows, each from as many labels as are known."""
+    def add(self, y: np.ndarray, c: np.ndarray | None, known: np.ndarray, rows: Rows | None = None) -> None:
+        """Answer more rows, each from as many labels as are known; what the rows hold does not matter here."""
         answers = np.concatenate([self.answers, self.rule.after(y, c)])
         blind = 0 if self.informed else int(np.count_nonzero(known == 0))
         self.figures.add(y, answers[known - self.start], c, blind)
@@ -236,7 +237,7 @@ class Baselines:
         self.sequence = sequence
         self.labels = labels  # of the classes met, None for real targets
 
-    def add(self, y: Any, c: np.ndarray | None, times: np.ndarray | None) -> None:
+    def add(self, y: Any, c: np.ndarray | None, times: np.ndarray | None, rows: Rows | None = None) -> None:
         """Answer more rows."""
         if y is None:
             return
@@ -245,7 +246,7 @@ class Baselines:
         self.sequence.add(y)
         known = self.arrivals.add(len(y), times)
         for one in self.all:
-            one.add(y, c, known)
+            one.add(y, c, known, rows)
 
     def _codes(self, y: Any) -> np.ndarray:
         assert self.labels is not None

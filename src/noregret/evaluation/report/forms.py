@@ -35,9 +35,12 @@ FORMS: dict[str, Form] = {
 }
 
 
-OF_TASKS = {
-    "portfolio": "allocation_form:PORTFOLIO", "experts": "allocation_form:EXPERTS", "components": "component_form:COMPONENTS",
-}  # fmt: skip  # imported when a report is shown
+OF_TASKS = {  # imported when a report is shown
+    "portfolio": "allocation_form:PORTFOLIO",
+    "experts": "allocation_form:EXPERTS",
+    "components": "component_form:COMPONENTS",
+    "recommendation": "rating_form:RATINGS",
+}
 
 
 def register(kind: str, form: Form) -> None:

@@ -270,14 +270,16 @@ def regret_words(learner: Learner) -> str:
     if found.get("told"):
         return str(found["told"])
     lower, upper = best_loss(found)
-    against = found.get("against") or f"the best fixed model{ball(found)}"
+    against = found.get("against") or f"the {found.get('best') or 'best fixed model'}{ball(found)}"
     within = f" (to within {amount(upper - lower, 2)})" if lower is not None and upper is not None and upper > lower else ""
     first = (
         f"{learner['label']} lost {amount(found['cumulative'])} in {words(found['loss'])} loss; {against} lost "
         f"{amount(upper)}{within}: regret {amount(found['value'])}, {amount(found['average'], 2)} an example"
     )
     if found["value"] is not None and found["value"] < 0.0 and not found.get("against"):
-        first += f", so the learner, which moves, did better than every fixed model{ball(found)}"
+        first += (
+            f", so the learner, which moves, did better than every {'such' if found.get('best') else 'fixed'} model{ball(found)}"
+        )
     return f"{first}. {bound_words(found)}"
 
 

@@ -29,7 +29,7 @@ def warnings(
     found = [sorted_words(order)] if order is not None and by_class else []
     if not baselines:
         return found
-    blind, last = baselines
+    *_, blind, last = baselines  # those from labels alone come last
     if not has_finite_losses(blind):
         found.append(
             "The squares of the targets are too large for a number, and figures made of them are missing (-). Divide the target by "

@@ -88,7 +88,7 @@ def run_pass(
             for run in going:
                 if run.failed is not None and (strict or all(r.failed for r in runs)):
                     raise run.failed
-            found.baselines.add(suited(batch.y, runs[0].learner), batch.c, batch.column("time"))
+            found.baselines.add(suited(batch.y, runs[0].learner), batch.c, batch.column("time"), batch.data)
             if at_point:
                 found.baselines.mark()
             found.examples += batch.data.n

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -33,6 +33,7 @@ from ..kinds import along, kind_of
 from ..measures.baselines import Baselines
 from ..measures.drift import detector
 from ..measures.features_in_use import Selection
+from ..measures.ratings import Hits
 
 ACTIONS = ("none", "reset", "reset-rate")
 UPWARD = {"adwin": {"side": "up"}}  # that the loss falls is learning, not drift
@@ -53,10 +54,15 @@ class Settings:
     features: int = 0  # how many of those in use are told by name; 0: none is looked at
     probabilities: bool = False  # whether those of classes are measured, also where a learner does not learn them itself
     coverage: float | None = None  # level of the intervals or sets that are measured
+    top: int | None = None  # items of a list in which those that a user will rate highly are looked up
+    task: str | None = None  # that is done, where it is not the learners' own
 
     def __post_init__(self) -> None:
         whole("window", self.window, 1)
         whole("features", self.features, 0)
+        whole("top", self.top, 1)
+        if self.top is not None and (self.delay or self.ask or self.on_drift != "none"):
+            raise ValueError("top looks up each rating before it is learned: it goes neither with delay, ask nor on_drift")
         if self.on_drift not in ACTIONS:
             raise ValueError(f"on_drift must be one of {', '.join(ACTIONS)}, got {self.on_drift!r}")
         if self.on_drift != "none" and self.drift is None:
@@ -85,7 +91,7 @@ class Run:
         self.label = label
         self.settings = settings
         self.loss, self.epsilon = loss_of(learner)
-        self.kind = kind_of(learner)
+        self.kind = kind_of(learner, settings.task)
         self.figures = self.kind.figures(self.loss, self.epsilon, settings.window, settings.fading)
         self.detector = detector(settings.drift, **UPWARD.get(settings.drift, {})) if settings.drift else None
         self.drifts: list[int] = []
@@ -103,6 +109,12 @@ class Run:
             self.sampler = SelectiveSampler(chooses, rule=settings.ask, b=settings.ask_b, kappa=settings.ask_kappa)
         self.selection = Selection(settings.features) if settings.features else None
         self.labels: Labels | None = None  # those of the learner and of the rows answered, for delayed labels
+        self.noted: Callable[[Any, Any], None] | None = None  # who else is told what was learned
+        self.hits: Hits | None = None
+        if settings.top is not None:
+            if "hit_rate" not in self.kind.scores:
+                raise ValueError(f"top looks up ratings: it is for the task recommendation, and {label} does another")
+            self.hits = Hits(settings.top)
 
     def again(self) -> Run:
         """Return a fresh run of the same learner."""
@@ -158,8 +170,23 @@ class Run:
                 take(batch.cut(i, i + 1), stream)
             self._note_answered()
             return
+        if self.hits is not None:
+            self._take_looking(batch, stream)
+            return
         while batch.data.n:
             batch = self._take_until_drift(batch, stream)
+
+    def _take_looking(self, batch: Batch, stream: Stream) -> None:
+        """Take rows, and look up some of them before they are learned."""
+        assert self.hits is not None
+        assert stream.front is not None
+        assert stream.front.table is not None
+        y: Any = batch.y
+        for a, b, weight, (user, item) in self.hits.stops(batch.data, y, stream.front.table):
+            if a < b:
+                self._take_until_drift(batch.cut(a, b), stream)
+            if weight:
+                self.hits.ask(self.learner, int(user), int(item), weight)
 
     def _take_until_drift(self, batch: Batch, stream: Stream) -> Batch:
         """Take rows up to where the learner is changed because of drift; return the rest."""
@@ -195,6 +222,8 @@ class Run:
         with batch.named_in_errors():
             done = learner.learn_rows(rows, batch.y, batch.c, features)
         self.seconds += thread_time() - start
+        if self.noted is not None:
+            self.noted(rows, batch.y)
         if not began:
             done[0] = done[0]._replace(blind=1)
         return judged(done, batch.y) if self.kind.judged else done
@@ -360,6 +389,7 @@ class Run:
             "mistakes": None,
             "error": None,
             **found,
+            **({} if self.hits is None else {"hits": self.hits.to_dict(), "metrics": {**found["metrics"], **self.hits.metrics()}}),
             "updates": self.learner.n_updates_ if self.learner.started else 0,
             "nonzeros": nonzeros,
             "support_vectors": vectors,

@@ -15,12 +15,11 @@ from ...inputs.batch import Batch
 from ...inputs.checking import Rows
 from ...inputs.features import Features
 from ...inputs.labels import Coded, Labels, codes_of
-from ...learners.learner import Learner, Progress
+from ...learners.learner import Progress
 from ...streams.stream import Stream, counting
 from ...training.by_task import suited
 from ...transforms.front import Front
 from ..comparator.regret import loss_of
-from ..kinds import kind_of
 from ..measures.baselines import Baselines
 from .passes import Pass, Watch, held, run_pass
 from .run import Run
@@ -170,11 +169,11 @@ def test(results: Sequence[dict[str, Any]], rounds: Sequence[Sequence[dict[str, 
 class Answered:
     """A learner that answers and does not learn, with the figures of its answers."""
 
-    def __init__(self, learner: Learner, front: Front | None = None) -> None:
-        self.learner = learner
-        self.front = front
-        kind = kind_of(learner)
-        self.figures: Any = kind.figures(kind.loss, loss_of(learner)[1], None, None)
+    def __init__(self, run: Run) -> None:
+        self.learner = learner = run.learner
+        self.front = run.front
+        self.figures: Any = run.kind.figures(run.kind.loss, loss_of(learner)[1], None, None)
+        run.kind.onward(self.figures, run.figures)
         self.table = Labels() if learner.model.labels is None else copy.deepcopy(learner.model.labels)
         self.table.declared = False
         self.unseen = 0  # rows whose labels were never learned
@@ -230,7 +229,7 @@ def scored(
     Those of the runs come first, then those of baselines that answer as they would after the labels they have had.
     """
     blind = baselines.frozen()
-    answered = [Answered(run.learner, run.front) for run in runs]
+    answered = [Answered(run) for run in runs]
     seen = 0
     for batch in map(counting, source.chunks(front=front, learn=False)):
         n = batch.data.n
@@ -240,7 +239,7 @@ def scored(
             part = batch.cut(a, b)
             for one in answered:
                 one.add(part)
-            blind.add(suited(part.y, runs[0].learner), part.c, None)
+            blind.add(suited(part.y, runs[0].learner), part.c, None, part.data)
         if seen == last:
             break
     return [one.result() for one in answered], [of_answers(found) for found in blind.result()]
@@ -276,7 +275,7 @@ def fold(opened: Stream, runs: Sequence[Run], folds: int, limit: int | None) -> 
         for run in again:
             run.learn(others, opened)
         baselines = runs[0].baselines()
-        baselines.add(suited(others.y, runs[0].learner), others.c, None)
+        baselines.add(suited(others.y, runs[0].learner), others.c, None, others.data)
         figures, trivial = scored(again, baselines, Held(opened, batch.cut(a, b)), None)
         learned.append(figures)
         blind.append(trivial)

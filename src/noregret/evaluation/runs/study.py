@@ -18,9 +18,10 @@ from ...learners.learner import Learner
 from ...spelling import distinct, made, spelled, titled
 from ...streams.stream import Stream, known_options, stream
 from ...text import plural
-from ...training.by_task import first_learner, made_for, suited, task_named, task_of
+from ...training.by_task import BY_TASK, first_learner, made_for, suited, task_named, task_of
 from ...training.guessing import with_target
 from ...training.opening import opening, opening_of, with_task
+from ...training.pairing import opened_pairs
 from ...transforms.pipeline import Pipeline
 from ...transforms.scale import Scale
 from ...transforms.table import Table
@@ -38,7 +39,9 @@ from .sharing import check_scales, own_front, shared_steps
 
 OWN = "it is against the best linear model of the features that all share"  # why maps of rows have none
 SOON = 50_000_000  # numbers (times classes) up to which regret is found without being asked for
-WATCHED = ("window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features", "probabilities", "coverage")
+WATCHED = (
+    "window", "fading", "drift", "on_drift", "delay", "ask", "ask_b", "ask_kappa", "features", "probabilities", "coverage", "top",
+)  # fmt: skip
 STUDIED = (
     "holdout", "regret", "regret_radius", "regret_norm", "regret_tolerance", "permutations", "seed", "limit", "sort", "folds",
     "validation", "watch", "regret_watch", "regret_rows", "stop",
@@ -75,9 +78,10 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
     task = task_named(options)
     if (own := apart(task, model)) is not None:
         return STUDIES[own]("evaluate", own, source, model, y, options)
-    plan = Plan(options)
-    chosen = None if model is None else made(model)
-    if isinstance(chosen, Pipeline):
+    chosen = None if model is None else made_for(task, model)
+    task = own_task(chosen) if task is None else task
+    plan = Plan(options, task)
+    if isinstance(chosen, Pipeline) and not plan.pair:
         plan.source |= opening(chosen)
     plan.source = with_task(plan.source, [chosen])
     opened = plan.open(source, y, [chosen])
@@ -85,7 +89,12 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
         chosen, opened, more = first_learner(opened, task)
         plan.notes += more
     learner, maps = (chosen.learner, chosen.front.maps) if isinstance(chosen, Pipeline) else (chosen, ())
-    report = plan.study("evaluate", opened, [Run(learner, titled(learner, maps), plan.settings)])
+    run = Run(learner, titled(learner, maps), plan.settings)
+    if isinstance(chosen, Pipeline):
+        run.noted = chosen.noted
+        if opened.front is not None:
+            chosen.adopt(opened.front)
+    report = plan.study("evaluate", opened, [run])
     if opened.front is not None:
         report.learners[0]["bytes"] += opened.front.nbytes  # maps are part of this one model
     if isinstance(chosen, Pipeline) and opened.front is not None:
@@ -125,8 +134,8 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     models = list(models) if models is not None and not isinstance(models, (str, Base, Pipeline)) else models
     if (own := apart(named, models)) is not None:
         return STUDIES[own]("compare", own, source, models, y, options)
-    plan = Plan(options)
-    given = [made(m) for m in ([models] if isinstance(models, (str, Base, Pipeline)) else models or [])]
+    plan = Plan(options, named)
+    given = [made_for(named, m) for m in ([models] if isinstance(models, (str, Base, Pipeline)) else models or [])]
     shared = shared_steps(given)
     fronts = [own_front(m, shared) for m in given]
     if maps := [spelled(step) for step in shared if not isinstance(step, Table)]:
@@ -166,13 +175,13 @@ def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     task = task_named(options)
     if (own := apart(task, model)) is not None:
         return STUDIES[own]("sweep", own, source, model, y, options)
-    base = bare(made(model))
+    base = bare(made_for(task, model))
     grid = {k: listed(options.pop(k)) for k in list(options) if k in base.defaults and k != "hash_bits"}
     if not any(len(v) > 1 for v in grid.values()):
         raise ValueError(f"a sweep needs a list of values for at least one parameter of {base.name}: {', '.join(base.defaults)}")
     settings = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     learners = [base.clone().set_params(**s) for s in settings]
-    plan = Plan(with_task(options, learners))
+    plan = Plan(with_task(options, learners), task)
     swept = [k for k, v in grid.items() if len(v) > 1]
     titles = [" ".join([base.name, *(f"{k}={s[k]}" for k in swept)]) for s in settings]
     opened = plan.open(source, y, learners)
@@ -198,6 +207,11 @@ def listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple, range, np.ndarray)) else [value]
 
 
+def own_task(model: Any) -> str | None:
+    """Return the task of a model that brings its own way to read a source."""
+    return str(model.task) if isinstance(model, Pipeline) and BY_TASK[model.task].pair else None
+
+
 def bare(model: Learner | Pipeline) -> Learner:
     """Return the learner; features of several learners are made once, from the options of the source."""
     if isinstance(model, Pipeline):
@@ -216,11 +230,12 @@ def one_task(learners: Sequence[Learner]) -> None:
 class Plan:
     """The options of a study, those of the source apart."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
+    def __init__(self, options: Mapping[str, Any], task: str | None = None) -> None:
         known_options(options, (*WATCHED, *STUDIED))
         given = dict(options)
         watched = {k: given.pop(k) for k in WATCHED if k in given}
-        self.settings = Settings(**{k: v for k, v in watched.items() if v is not None})
+        self.pair = () if task is None else BY_TASK[task].pair
+        self.settings = Settings(**{k: v for k, v in watched.items() if v is not None}, task=task if self.pair else None)
         self.holdout = given.pop("holdout", None)
         self.regret = given.pop("regret", None)
         self.radius = given.pop("regret_radius", None)
@@ -261,7 +276,10 @@ class Plan:
 
     def open(self, source: Any, y: Any, models: Sequence[Any]) -> Stream:
         """Return the source as a stream, with labels if the models need them."""
-        opened, notes = with_target(stream(source, y, **self.source), *models)
+        if self.pair:
+            opened, notes = opened_pairs(source, y, self.source, models[0], self.pair)
+        else:
+            opened, notes = with_target(stream(source, y, **self.source), *models)
         self.notes += notes
         return opened
 
@@ -360,7 +378,9 @@ class Plan:
         """Return the rows that are answered at the end; refuse a source of them that cannot be read, before the work begins."""
         if self.holdout is None:
             return None
-        other = stream(self.holdout, **self.source)
+        other = (
+            opened_pairs(self.holdout, None, self.source, None, self.pair)[0] if self.pair else stream(self.holdout, **self.source)
+        )
         other.labelled = True
         if other.reader.tabular != opened.reader.tabular:
             kinds = [f"{s.name} has {'named columns' if s.reader.tabular else 'numbered features'}" for s in (opened, other)]
@@ -433,6 +453,7 @@ def about(opened: Stream, found: Pass, run: Run) -> dict[str, Any]:
         **opened.about(),
         "examples": found.examples,
         **({} if run.kind.unit == "example" else {"unit": run.kind.unit}),
+        **({} if run.settings.task is None else {"task": run.settings.task}),
         "features": width - opened.unused,
         "classes": None if m.labels is None else len(m.labels),
         "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
@@ -487,7 +508,8 @@ def add_regret(
         why = "labels come late, and the theorem is for labels at once" if run.settings.delay else None
         why = "not all rows are learned from" if run.sampler is not None else why
         why = "the learner was changed where drift was found" if run.settings.on_drift != "none" and run.drifts else why
-        result["regret"] = regret_of(run.learner, best[wants[run.label]], [p["cumulative"] for p in run.points], counts, why=why)
+        found = regret_of(run.learner, best[wants[run.label]], [p["cumulative"] for p in run.points], counts, why=why)
+        result["regret"] = {**found, "best": run.kind.best} if run.kind.best else found
 
 
 COUNTS = {"mistakes": "mistakes", "updates": "updates", "squared_hinge": "squared", "squared_tube": "squared"}

@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...learners.learner import Learner, Progress
+from ...inputs.checking import Rows
+from ...learners.learner import Progress
 from ...text import plural
+from ...training.opening import Trainable
+from ...transforms.pipeline import Pipeline
 from ..comparator.regret import loss_of
 from ..kinds import kind_of
 from ..measures.baselines import Baselines
@@ -16,22 +19,23 @@ from .cautions import cost_words, identifiers, warnings
 
 
 class OnTheWay:
-    """Called with what a training learns: a learner, labels, weights, and answers where there are no classes."""
+    """Called with what a training learns: a model, rows, labels, weights, and answers where there are no classes."""
 
     def __init__(self) -> None:
         self.baselines: Baselines | None = None
         self.figures: Figures | None = None
 
-    def __call__(self, learner: Learner, y: Any, c: np.ndarray | None, done: list[Progress]) -> None:
+    def __call__(self, model: Trainable, rows: Rows, y: Any, c: np.ndarray | None, done: list[Progress]) -> None:
         """Take more rows."""
-        kind = kind_of(learner)
+        learner = model.learner if isinstance(model, Pipeline) else model
+        kind = kind_of(learner, model.task)
         if kind.judged:  # labels, where there are any, are not learned
             return
         if self.baselines is None:
             loss, epsilon = loss_of(learner)
             self.baselines = kind.baselines(kind.loss, epsilon, None, None, 0)
             self.figures = kind.figures(loss, epsilon, None, None) if done else None
-        self.baselines.add(y, c, None)
+        self.baselines.add(y, c, None, rows)
         a = 0
         for piece in done:
             b = a + len(piece.f)
