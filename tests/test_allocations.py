@@ -104,7 +104,7 @@ def test_files_and_copies(tmp_path):
     assert nr.from_bytes(m.to_bytes()).partial_fit(X[9:]).digest() == m.partial_fit(X[9:]).digest()
     assert not m.clone().started
     assert not m.reset().started
-    with pytest.raises(nr.NotLearnedError):
+    with pytest.raises(ValueError, match="has learned nothing yet"):
         _ = m.weights_
 
 

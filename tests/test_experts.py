@@ -275,7 +275,7 @@ def test_wrong_parameters_are_refused():
     ):
         with pytest.raises(ValueError, match=message):
             nr.Experts(**given).learn_one([0.1, 0.2], *([1.0] if "loss" in given else []))
-    with pytest.raises(nr.NotLearnedError):
+    with pytest.raises(ValueError, match="has learned nothing yet"):
         _ = nr.Experts(2).weights_
     with pytest.raises(ValueError, match="the experts have no names"):
         nr.Experts(2).fit([[0.1, 0.2]]).join("c")
