@@ -9,10 +9,12 @@ import pytest
 EXAMPLES = sorted((pathlib.Path(__file__).parent.parent / "examples").glob("*.py"))
 SAYS = {
     "costly_mistakes": "total cost",
+    "experts": "the best expert lost",
     "late_classes": "4 classes",
     "novelty": "one by one: [1, -1]",
     "own_algorithm": "said left - it was right",
     "portfolio": "EG, regret below its bound: True",
+    "recommender": "like item 0:",
     "regression_stream": "intercept: 3.0",
     "regret_study": "below the bound everywhere: True",
     "save_and_resume": "the same weights, bit for bit: True",

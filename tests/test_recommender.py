@@ -175,5 +175,5 @@ def test_what_is_refused():
         nr.Recommender(low=5, high=1)
     with pytest.raises(ValueError, match="2 users, 1 item, 1 rating"):
         nr.Recommender().learn_many(["a", "b"], ["x"], [1.0])
-    with pytest.raises(nr.NotLearnedError):
+    with pytest.raises(ValueError, match="has learned nothing yet"):
         nr.Recommender().predict_one("a", "b")
