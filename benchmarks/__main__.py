@@ -24,6 +24,7 @@ NAMES = (
     "second_order",
     "nothing_to_tune",
     "defaults",
+    "budgets",
     "probabilities",
     "text_errors",
     "least_squares",
@@ -33,6 +34,7 @@ NAMES = (
     "forests",
     "novelty",
     "portfolios",
+    "components",
     "recommendation",
 )
 RESULTS = Path(__file__).parent / "results"

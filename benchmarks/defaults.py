@@ -5,7 +5,7 @@ least error on the set of any single learner here or of any peer, in hindsight.
 """
 
 from collections.abc import Callable, Iterator
-from time import perf_counter
+from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +71,7 @@ SINGLE_REAL: dict[str, Callable[[], Any]] = {
 
 
 class Outcome(NamedTuple):
-    """How far the answers were from the truth (error in percent, or RMSE), and the time a row took in microseconds."""
+    """How far the answers were from the truth (error in percent, or RMSE), and the CPU time a row took in microseconds."""
 
     figure: float
     time: float
@@ -81,9 +81,9 @@ class Outcome(NamedTuple):
 def error(make: Callable[[], Any], stream: Stream) -> Outcome:
     """Return the progressive error of a classifier of ours."""
     make().partial_fit(stream.X[:50], stream.y[:50])  # compiled
-    m, start = make(), perf_counter()
+    m, start = make(), process_time()
     m.partial_fit(stream.X, stream.y)
-    return Outcome(100.0 * m.n_mistakes_ / len(stream.y), 1e6 * (perf_counter() - start) / len(stream.y))
+    return Outcome(100.0 * m.n_mistakes_ / len(stream.y), 1e6 * (process_time() - start) / len(stream.y))
 
 
 def standardised(y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -105,9 +105,9 @@ def real_error(make: Callable[[], Any], stream: Stream, scale: bool) -> Outcome:
     y = np.asarray(stream.y, np.float64)
     z, mean, deviation = standardised(y)
     make().partial_fit(stream.X[:50], z[:50])
-    m, start = make(), perf_counter()
+    m, start = make(), process_time()
     f = np.ravel(m.learn_many(stream.X, z if scale else y))
-    time = 1e6 * (perf_counter() - start) / len(y)
+    time = 1e6 * (process_time() - start) / len(y)
     room = 0.5 * (np.maximum.accumulate(y) - np.minimum.accumulate(y))
     answers = np.clip(mean + deviation * f, np.minimum.accumulate(y) - room, np.maximum.accumulate(y) + room) if scale else f
     return Outcome(rmse(answers, y), time)
@@ -116,11 +116,11 @@ def real_error(make: Callable[[], Any], stream: Stream, scale: bool) -> Outcome:
 # ---- peers -------------------------------------------------------------------------------------------------------------
 def one_by_one(stream: Stream, predict: Callable[[Any], Any], learn: Callable[[Any, Any], Any], rows: list[Any]) -> Outcome:
     """Return the outcome of a peer that takes one row at a time."""
-    y, said, start = stream.y.tolist(), [], perf_counter()
+    y, said, start = stream.y.tolist(), [], process_time()
     for x, truth in zip(rows, y, strict=True):
         said.append(predict(x))
         learn(x, truth)
-    time = 1e6 * (perf_counter() - start) / len(y)
+    time = 1e6 * (process_time() - start) / len(y)
     if stream.y.dtype.kind == "f":
         return Outcome(rmse(np.array([0.0 if s is None else s for s in said], np.float64), stream.y), time)
     return Outcome(100.0 * float(np.mean([s != t for s, t in zip(said, y, strict=True)])), time)

@@ -149,6 +149,18 @@ def intrusions() -> Stream:
     return Stream(mixed(rows), y)
 
 
+def images() -> Stream:
+    """Read mnist: 5,000 rows of a table, then the 10,000 test images; pixels from 0 to 1."""
+    X, y = named("mnist/mnist_5k.csv.gz", head=False)
+    names = [row.split(",")[-1].strip() for row in lines("mnist/mnist_5k.csv.gz")]
+    index = {int(name): int(code) for name, code in zip(names, y.tolist(), strict=True)}
+    with gzip.open(DATA / "mnist/t10k-images-idx3-ubyte.gz") as file:
+        more = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, X.shape[1])
+    with gzip.open(DATA / "mnist/t10k-labels-idx1-ubyte.gz") as file:
+        labels = np.frombuffer(file.read(), np.uint8, offset=8)
+    return Stream(np.vstack([X, more]) / 255.0, np.concatenate([y, [index[int(k)] for k in labels]]))
+
+
 def named(path: str, label: int = -1, head: bool = True) -> Stream:
     """Read a table of numbers with one column of classes."""
     rows = list(csv.reader(lines(path)))[int(head) :]

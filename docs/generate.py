@@ -21,6 +21,7 @@ from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
 from noregret.learners.base import Base
 from noregret.registry import by_name
+from noregret.unsupervised.components import Components
 
 ROOT = Path(__file__).parent.parent
 FAMILIES = {  # headings in the order of the page; others come last, with what their module calls itself
@@ -43,6 +44,9 @@ FAMILIES = {  # headings in the order of the page; others come last, with what t
     "multiplicative": "Multiplicative",
     "uniclass": "One class",
     "mondrian": "Forests",
+    "pca": "Principal components",
+    "svd": "Singular value decomposition",
+    "dictionary": "Dictionaries",
     "constant": "Portfolios that do not learn",
     "multiplicative_weights": "Portfolios by multiplicative weights",
     "newton": "Portfolios by Newton steps",
@@ -222,7 +226,7 @@ def changes() -> str:
 
 def counted(text: str) -> str:
     """Return a text with the number of learners where it tells one."""
-    of_rows = [cls for cls in own() if not issubclass(cls, Allocator)]
+    of_rows = [cls for cls in own() if not issubclass(cls, (Allocator, Components))]
     return re.sub(r"^(- )?\d+ learners\b", rf"\g<1>{len(of_rows)} learners", text, count=1, flags=re.M)
 
 

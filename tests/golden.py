@@ -179,6 +179,19 @@ def of_portfolios():
     return out
 
 
+def of_experts():
+    """Digests of what experts keep under each rule, and of the weights of every round; one joins late."""
+    L = 0.5 + 0.5 * numbers(120 * 4, 67).reshape(120, 4)
+    out = {}
+    for rule in ("adahedge", "hedge", "fixed_share", "bayes"):
+        m = nr.Experts(rule=rule)
+        W = m.learn_many(L[:60, :3])
+        m.join()
+        out[rule] = digest({**m.model.arrays(), "W": W, "later": m.learn_many(L[60:])})
+    m = nr.Experts(loss="square")
+    return {**out, "square": digest({"said": m.learn_many(L[:, :3], L[:, 3]), **m.model.arrays()})}
+
+
 def of_readers():
     """Digests of the rows that readers make of text."""
     values = [repr(v) for v in np.concatenate([numbers(200, 41), 1e12 * numbers(100, 42), 1e-9 * numbers(100, 43)]).tolist()]
@@ -208,9 +221,24 @@ def of_stream(source, **options):
     return digest(arrays)
 
 
+def of_components():
+    """Digests of learners of components that are compiled to the end: those in batches of PCA and of experts ask LAPACK."""
+    learners = {
+        "merge": nr.OnlinePCA(k=3),
+        "ccipca": nr.OnlinePCA(k=3, method="ccipca", l=2),
+        "oja": nr.OnlinePCA(k=3, method="oja"),
+        "svd": nr.OnlineSVD(r_max=4),
+        "dictionary": nr.DictionaryLearner(k=5, S=8),
+        "dictionary, lars": nr.DictionaryLearner(k=5, coding="lars", positive=True),
+    }
+    return {name: digest(m.partial_fit(rows(90, 13, 7)).model.arrays()) for name, m in learners.items()}
+
+
 WHOLE = {
+    "components": of_components,
     "probabilities": of_probabilities,
     "portfolios": of_portfolios,
+    "experts": of_experts,
     "transforms": of_transforms,
     "functions": of_functions,
     "readers": of_readers,

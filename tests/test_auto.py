@@ -95,16 +95,16 @@ def test_the_answer_is_the_fixed_share_mixture_of_all_forecasters(K):
     X, y = data(K)
     m = nr.Auto(classes=list(range(K)))
     told = []
-    mixing = type(m.clone().partial_fit(X[:5], y[:5]).model)
+    mixture = type(m.clone().partial_fit(X[:5], y[:5]).model.mixture)
     with pytest.MonkeyPatch.context() as patch:
-        import noregret.pools.mixing as module
+        import noregret.pools.mixture as module
 
         patch.setattr(
             module,
             "mixed",
             lambda W, P: told.append((W.copy(), [p.copy() for p in P])) or sum(w[:, None] * p for w, p in zip(W.T, P, strict=True)),
         )
-        assert mixing.__module__ == module.__name__
+        assert mixture.__module__ == module.__name__
         m.partial_fit(X, y)
     (W, P), size = told[0], len(m.losses_)
     w, losses, paid = np.full(size, 1.0 / size), np.zeros(size), 0.0

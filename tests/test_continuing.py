@@ -102,7 +102,7 @@ def test_options_that_are_not_those_of_the_model_are_refused(tmp_path, kind, opt
 
 def test_options_of_the_model_are_no_other_options(tmp_path):
     for day in ("mon", "tue", "wed"):
-        (tmp_path / f"{day}.csv").write_text("size,color,w,y\n" + "".join(f"{i},red,{i % 3},{i % 2}\n" for i in range(20)))
+        (tmp_path / f"{day}.csv").write_text("size,color,w,y,a,b\n" + "".join(f"{i},red,{i % 3},{i % 2},0,1\n" for i in range(20)))
     save, how = str(tmp_path / "m.nr"), ["--target", "y", "--weight", "w", "--scale", "--normalize", "l1", "--cross", "size,color"]
     run("train", str(tmp_path / "mon.csv"), "-m", "pa1", "--save", save, *how, "--ignore", "a,b")
     run("train", str(tmp_path / "tue.csv"), "--save", save, "--continue", *how, "--ignore", "b,a")
@@ -523,3 +523,10 @@ def test_columns_that_came_later_are_left_out(tmp_path, monkeypatch, kind):
     Path("gone.csv").write_text("y\n1\n")
     assert run("predict", "gone.csv", "--model-file", "m.nr", code=1).output.endswith("missing: a. Give the same columns.\n")
     assert "learned 80 rows" in run("train", tuesday, "--save", "m.nr", "--continue", "--ignore", "zz").output
+
+
+def test_continuing_a_model_that_is_not_there_says_so(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:1\n0 1:2\n")
+    given = ["train", str(tmp_path / "a.svm"), "--model", "pa1", "--save", str(tmp_path / "m.nr"), "--continue", "--quiet"]
+    assert "m.nr is not there yet" in CliRunner().invoke(main, given).stderr
+    assert "not there" not in CliRunner().invoke(main, given).stderr

@@ -28,6 +28,7 @@ from noregret.evaluation.runs.run import ACTIONS
 from noregret.registry import by_name
 from noregret.streams.formats import FORMATS
 from noregret.streams.synthetic import COMMON, SOURCES
+from noregret.unsupervised.components import Components
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -46,11 +47,13 @@ MODULES = [
     "noregret.transforms.table",
     "noregret.vocabulary",
     *(f"noregret.families.{m.name}" for m in pkgutil.iter_modules(families.__path__)),
+    *(f"noregret.unsupervised.{name}" for name in ("dictionary", "pca", "svd")),
+    "noregret.evaluation.comparator.subspace",
     "noregret.portfolio",
     *(f"noregret.portfolio.{name}" for name in portfolio.NAMES),
 ]
 LEARNERS = sorted(name for name, cls in by_name().items() if cls.__module__.startswith("noregret."))
-OF_ROWS = [name for name in LEARNERS if not issubclass(by_name()[name], Allocator)]
+OF_ROWS = [name for name in LEARNERS if not issubclass(by_name()[name], (Allocator, Components))]
 
 
 def read(name):
@@ -275,6 +278,16 @@ def test_parameters_of_portfolios_are_documented():
             assert re.search(rf"[`( ]{parameter}=", page), (name, parameter)
     for name in nr.portfolio.__all__:
         assert re.search(rf"\b{name}\(|`{name}`", page), name
+
+
+def test_parameters_of_components_are_documented():
+    page = read("docs/components.md")
+    for name in nr.algorithms("components"):
+        for word in by_name()[name].defaults:
+            assert re.search(rf"[`( ]{word}[=`]", page), (name, word)
+        for word in [k for k in dir(by_name()[name]) if not k.startswith("_") and k.endswith("_")]:
+            if word not in dir(nr.Classifier) and word != "lambda_":
+                assert f"`{word}" in page or f"m.{word}" in page, (name, word)
 
 
 def test_sources_are_documented():

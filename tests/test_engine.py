@@ -37,8 +37,8 @@ print(compiling.compilations(), m.coef_.sum().round(9))
 SMALL = """
 import numpy as np
 from noregret.engine import compiling
-from noregret.inputs.checking import scan_dense
-found = compiling.compiled(scan_dense)(np.ones(3))
+from noregret.inputs.checking import sum_of_sizes
+found = compiling.compiled(sum_of_sizes)(np.ones(3))
 print(compiling.compilations(), found)
 """
 

@@ -8,8 +8,9 @@ import pytest
 
 EXAMPLES = sorted((pathlib.Path(__file__).parent.parent / "examples").glob("*.py"))
 SAYS = {
+    "components": "left of a row, one by one:",
     "costly_mistakes": "total cost",
-    "experts": "the best expert lost",
+    "experts": "never more than paid",
     "late_classes": "4 classes",
     "novelty": "one by one: [1, -1]",
     "own_algorithm": "said left - it was right",

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
+from noregret.engine import compiling
 
 # Probabilities of +1 by three learners in the rounds of stream P, and the labels
 P = np.array(
@@ -207,6 +208,23 @@ def test_any_split_and_a_file_give_the_same_bits(rule, tmp_path):
     assert parts.join("d").names_ == ["a", "b", "c", "d"]
     assert nr.from_bytes(parts.to_bytes()).digest() == parts.digest() != whole.digest()
     assert whole.clone().fit(L).digest() == whole.digest()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_laws(rule):
+    """Permuted experts get permuted weights; interpreted rounds are compiled ones; noise leaves weights on the simplex."""
+    rng = np.random.default_rng(8)
+    L, order = rng.random((40, 4)), [2, 0, 3, 1]
+    W = nr.Experts(rule=rule).learn_many(L)
+    np.testing.assert_allclose(nr.Experts(rule=rule).learn_many(L[:, order]), W[:, order], atol=1e-12)
+    with compiling.interpreted():
+        assert np.array_equal(nr.Experts(rule=rule).learn_many(L), W)
+    m = nr.Experts(rule=rule)
+    W = m.learn_many(rng.random((100_000, 3)))
+    assert np.isfinite(W).all()
+    assert W.min() >= 0.0
+    np.testing.assert_allclose(W.sum(1), 1.0, atol=1e-12)
+    assert m.regret_ <= m.bound_ * (1 + 1e-9)
 
 
 def test_reading_back_changes_nothing():

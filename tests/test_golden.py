@@ -95,7 +95,8 @@ LIBRARY = {
 
 TYPED = (
     "calibration.coverage",
-    "calibration.mixture",
+    "calibration.combination",
+    "calibration.last_label",
     "calibration.platt",
     "calibration.vector_scaling",
     "pools.weighing",
@@ -104,7 +105,8 @@ FORESTS = ("chances", "descent", "experts", "nodes", "prunings", "runner")
 COMPILED = (
     *TYPED,
     *(f"forests.{name}" for name in FORESTS),
-    *("transforms.draws", "transforms.nystroem", "transforms.orthogonal", "transforms.random_features"),
+    *("unsupervised.sparse_coding", "unsupervised.subspaces"),
+    *("transforms.draws", "transforms.nystroem", "spaces.orthogonal", "transforms.random_features"),
 )
 
 
@@ -151,7 +153,7 @@ def test_compiled_texts_call_no_mathematics_of_the_c_library():
 
 def test_that_test_can_fail():
     assert len(texts()) > 500
-    assert {"exp", "waves", "log_loss", "classify"} <= {fn.__name__ for fn in texts()}
+    assert {"exp", "waves", "fixed_share", "classify"} <= {fn.__name__ for fn in texts()}
 
 
 # ---- the level --------------------------------------------------------------------------------------------------------------

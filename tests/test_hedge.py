@@ -58,6 +58,20 @@ def test_bayes_trace():
     assert m.bound == pytest.approx(math.log(3))
 
 
+@pytest.mark.parametrize("K", [2, 3])
+def test_bayes_mixes_calibrated_probabilities(K):
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((150, 4)), rng.integers(0, K, 150)
+    learners = [nr.PA1(classes=list(range(K))), nr.NAG(classes=list(range(K)))]
+    m = nr.Hedge(learners=[nr.PA1(), nr.NAG()], rule="bayes", classes=list(range(K))).partial_fit(X, y)
+    told = [nr.Calibrator(list(range(K))).learn_many(own.learn_many(X, y), y)[np.arange(150), y] for own in learners]
+    logs = np.log(told).cumsum(axis=1)
+    np.testing.assert_allclose(m.losses_, -logs[:, -1], rtol=1e-9)
+    np.testing.assert_allclose(m.paid_, -np.log(np.exp(logs[:, -1]).mean()), rtol=1e-9)
+    np.testing.assert_allclose(m.weights_, np.exp(logs[:, -1]) / np.exp(logs[:, -1]).sum(), rtol=1e-9)
+    assert m.regret_ <= m.bound_ + 1e-9
+
+
 def test_fixed_share_trace():
     m = three("bayes", alpha=0.1)
     W = play(m, -np.log(RIGHT))
@@ -242,7 +256,7 @@ def test_bad_input_changes_nothing():
     with nr.engine.compiling.interpreted():
         m = pool("bayes").partial_fit(X, y)
         before = m.report()
-        for Z, t in ((X[:, :3], y), (np.full_like(X, np.nan), y), (X, np.full(len(y), 7)), (X, y[:5])):
+        for Z, t in ((X[:, :3], y), (np.full_like(X, np.nan), y), (X, np.full(len(y), 7.5)), (X, y[:5])):
             with pytest.raises(ValueError):
                 m.partial_fit(Z, t)
         assert m.report() == before

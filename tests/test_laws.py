@@ -33,6 +33,11 @@ def test_all_laws_at_once():
     assert set(LEARNERS) >= SPARSE
 
 
+def test_learners_of_another_kind_are_refused():
+    with pytest.raises(TypeError, match="for learners of rows and targets"):
+        nr.checks.run(nr.OnlinePCA())
+
+
 @pytest.mark.parametrize("name", ALIKE)
 def test_laws_of_expansions(name):
     """Rows of the other layout interpreted: a dozen kernels each take long to compile, and other expansions compile them all."""

@@ -413,7 +413,7 @@ def test_the_commands(table, tmp_path):
         (("--model", "multitask", "--task-column", "nobody"), "no column 'nobody'"),
         (("--model", "multitask"), "--task-column"),
         (("--model", "multitask", "--task-column", "y"), "both the target and the task"),
-        (("--model", "pa1", "--task-column", "user"), "it is one of multitask, multitask_regressor"),
+        (("--model", "pa1", "--task-column", "user"), "it is an option of multitask, multitask_regressor"),
     ):
         failed = command("evaluate", path, "--target", "y", *wrong, "--quiet")
         assert failed.exit_code in (1, 2)

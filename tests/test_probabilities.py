@@ -373,7 +373,7 @@ def test_a_pool_mixes_the_probabilities_of_its_learners(K):
     X, y = rows(K, 200)
     m = nr.Hedge(learners=[nr.PA1(), nr.NAG()], probabilities=True).partial_fit(X, y)
     alone = [nr.learner(name, probabilities=True).partial_fit(X, y).predict_proba(X) for name in ("pa1", "nag")]
-    w = m.model.calibration.weights
+    w = m.model.calibration.weighing.weights
     assert m.predict_proba(X) == near(w[0] * alone[0] + w[1] * alone[1], abs=1e-12)
     assert nr.Auto().probabilities is True
     assert nr.Hedge().probabilities is False

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import noregret as nr
 from noregret.cli import main
-from noregret.evaluation.measures import paths
+from noregret.evaluation.measures import allotted, paths
 from noregret.evaluation.measures.wealth import Wealth
 from noregret.streams import round_reader
 from noregret.streams.delimited import CsvReader
@@ -73,6 +73,17 @@ def test_prices_become_relatives_wherever_blocks_end(market, prices):
         reader = round_reader.rounds(CsvReader(market, block=300), manner=round_reader.Manner(prices=True)).reader
         rest = [b.data.arrays[0] for b in reader.batches(json.loads(json.dumps(batch.position)))]
         np.testing.assert_array_equal(np.concatenate(rest), np.concatenate([b.data.arrays[0] for b in small[i + 1 :]]))
+
+
+def test_columns_that_name_the_rows_are_no_assets(tmp_path):
+    rows = [("03.01.2020", 1), ("04.01.2020", 2), ("06.01.2020", 3)]
+    for names, first in (("when,A,B", 0), ("day,A,B", 1)):
+        path = tmp_path / "p.csv"
+        path.write_text("\n".join([names, *(f"{row[first]},1.{row[1]},0.9" for row in rows)]) + "\n")
+        found, reader = batches(str(path))
+        assert found[0].data.names == ["A", "B"]
+        assert reader.time == names.partition(",")[0]
+        assert found[0].data.columns["id"].tolist() == [str(row[first]) for row in rows]
 
 
 def test_an_empty_cell_is_held_where_asked(tmp_path, prices):
@@ -202,6 +213,16 @@ def test_a_warning_where_costs_take_the_gain():
     X = 1 + (X - 1) * 0.02
     found = nr.compare(X, ["portfolio.pamr", "portfolio.market"]).data["warnings"]
     assert any("end below the market" in line and "pamr" in line for line in found)
+
+
+def test_too_many_days_to_hold_are_measured_without_hindsight(prices, monkeypatch):
+    monkeypatch.setattr(allotted, "ROOM", 100)
+    report = nr.compare(relatives(prices), ["portfolio.eg", "portfolio.pamr"])
+    assert report.data["baselines"] == []
+    assert all(row["regret"] is None for row in report.learners)
+    assert any("too many days to hold" in note for note in report.notes)
+    assert "wealth" in report.text()
+    assert "Wealth and drawdown" in report.to_html()
 
 
 def test_experts_in_studies():
@@ -336,6 +357,16 @@ def test_train_continues_with_the_days_that_came(market, prices, tmp_path):
     assert "do not go with it" in run("train", market, "--task", "portfolio", "--save", tmp_path / "x.nr", "--epochs", 2, code=1)
 
 
+def test_a_column_that_counts_is_known_in_the_row_that_came(tmp_path):
+    path, model = tmp_path / "p.csv", tmp_path / "p.nr"
+    path.write_text("day,A,B\n1,1.01,0.99\n2,1.0,1.02\n3,0.98,1.0\n")
+    assert "Column 'day' was taken to name the days" in run("train", path, "--task", "portfolio", "--save", model)
+    with open(path, "a") as file:
+        file.write("4,1.0,1.01\n")
+    assert "4 days" in run("train", path, "--save", model, "--continue")
+    assert nr.load(model).names_ == ["A", "B"]
+
+
 def test_predict_prints_the_weights_for_tomorrow(market, prices, tmp_path):
     path = tmp_path / "p.nr"
     run("train", market, "--task", "portfolio", "-m", "eg", "--prices", "--save", path)
@@ -354,6 +385,16 @@ def test_predict_prints_the_weights_for_tomorrow(market, prices, tmp_path):
     assert float(csv.splitlines()[1].split(",")[1]) == pytest.approx(m.weights_[0])
     assert path.read_bytes() == was
     assert json.loads(run("predict", "--model-file", path, "--as", "jsonl").splitlines()[0])["name"] == "AAA"
+
+
+def test_a_strategy_that_has_learned_is_evaluated_on_what_follows(market, prices):
+    m = nr.portfolio.EG()
+    m.learn_rounds(relatives(prices)[:30], ASSETS)
+    report = nr.evaluate(market, m, prices=True)
+    assert report.learners[0]["examples"] == DAYS
+    assert m.n_seen_ == 30 + DAYS
+    both = nr.compare(market, [nr.portfolio.EG(), "olmar"], task="portfolio", prices=True)
+    assert {row["label"] for row in both.learners} == {"eg", "olmar"}
 
 
 def test_predict_mixes_advice(tmp_path):

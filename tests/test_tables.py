@@ -576,3 +576,13 @@ def test_whether_there_is_a_header_is_found_out(tmp_path, text, header):
     rows = sum(batch.data.num_rows for batch in reader.batches())
     assert reader.header is header
     assert rows == len(text.splitlines()) - header
+
+
+def test_a_column_to_ignore_that_is_not_there_is_told(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,leak,label\n1,2,x\n3,4,y\n")
+    with pytest.raises(ValueError, match="no column 'leek'; did you mean 'leak'"):
+        nr.train(str(path), nr.PA1(), target="label", ignore="leek")
+    model = nr.train(str(path), nr.PA1(), target="label", ignore="leak").model
+    path.write_text("a,label\n1,x\n")
+    assert len(list(nr.stream(str(path), front=model.front).chunks(front=model.front, learn=False))) == 1

@@ -233,3 +233,28 @@ def test_declared_columns_are_written_as_they_are(tmp_path, monkeypatch, kind):
     model.save("m.nr")
     whole, again = (CliRunner().invoke(main, ["predict", name, "--model-file", "m.nr"]).stdout for name in ("z.csv", f"out.{kind}"))
     assert whole == again != ""
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_codes_stay_as_they_are_written(tmp_path, ending):
+    path, copy = tmp_path / "codes.csv", tmp_path / f"copy.{ending}"
+    path.write_text("zip,long,n,label\n01234,12345678901234567890,1,a\n90210,1,-2.5,b\n,,0,a\n")
+    writers.convert(str(path), copy)
+    batch = next(iter(stream(str(copy), text=["zip", "long"]).reader.batches())).data
+    if ending == "csv":  # where a reader makes numbers of them again, unless it is told not to
+        assert copy.read_text().splitlines()[1:3] == ['"01234","12345678901234567890",1,"a"', '"90210","1",-2.5,"b"']
+        return
+    assert batch.column("zip").to_pylist()[:2] == ["01234", "90210"]
+    assert batch.column("long").to_pylist()[:2] == ["12345678901234567890", "1"]
+    assert batch.column("n").to_pylist() == [1.0, -2.5, 0.0]
+
+
+def test_a_code_after_numbers_is_told(tmp_path):
+    path = tmp_path / "codes.csv"
+    path.write_text("zip,label\n" + "".join(f"{i},a\n" for i in range(1, 3000)) + "01234,b\n")
+    reader = nr.stream(str(path)).reader
+    reader.block = 1000
+    with pytest.raises(ValueError, match=r"codes.csv:3001:1: .*column 'zip', or declare it categorical or numeric, found '01234'"):
+        writers.convert(reader, tmp_path / "copy.csv")
+    writers.convert(str(path), tmp_path / "copy.csv", numeric=["zip"])
+    assert (tmp_path / "copy.csv").read_text().endswith('1234,"b"\n')

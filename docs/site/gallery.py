@@ -88,6 +88,13 @@ def classes(ax: Any, module: ModuleType, said: str) -> None:
     ax.legend()
 
 
+def tiles(ax: Any, module: ModuleType, said: str) -> None:
+    """Draw the atoms that a dictionary finds."""
+    m = nr.DictionaryLearner(k=16, lambda_=0.5, S=50).fit(module.stream(4000))
+    ax.imshow(np.hstack([np.pad(c.reshape(module.SIDE, module.SIDE) / np.abs(c).max(), 1) for c in m.components_]), cmap="RdBu_r")
+    ax.axis("off")
+
+
 def oddities(ax: Any, module: ModuleType, said: str) -> None:
     """Draw two of the four coordinates of normal and odd rows."""
     X, odd = module.stream(3000)
@@ -149,6 +156,18 @@ def wealth(ax: Any, module: ModuleType, said: str) -> None:
     labelled(ax, "days", "wealth")
 
 
+def trust(ax: Any, module: ModuleType, said: str) -> None:
+    """Draw the weights of the experts of the example, of whom one joins late."""
+    truth, advice = module.forecasts(1500)
+    e = nr.Experts(["almanac", "radar", "frog"], loss="absolute")
+    early = e.learn_rounds(advice[:500, :3], y=truth[:500]).weights
+    later = e.join("satellite").learn_rounds(advice[500:], y=truth[500:]).weights
+    W = np.vstack([np.column_stack([early, np.full(500, np.nan)]), later])
+    for k, name in enumerate(e.names_ or []):
+        ax.semilogx(np.arange(1, 1501), W[:, k], label=name)
+    labelled(ax, "days", "weight")
+
+
 def labelled(ax: Any, x: str, y: str) -> None:
     """Name the axes, and the lines if they have names."""
     ax.set_xlabel(x)
@@ -158,7 +177,9 @@ def labelled(ax: Any, x: str, y: str) -> None:
 
 
 DRAWN = {
+    "components": tiles,
     "costly_mistakes": costs,
+    "experts": trust,
     "late_classes": classes,
     "novelty": oddities,
     "own_algorithm": relaxed,

@@ -21,10 +21,12 @@ from .version import __version__ as __version__
 # Public names by module, imported when first used: `import noregret` loads neither numba nor scikit-learn.
 _NAMES = {
     **{f"families.{module}": names for module, names in families.NAMES.items()},
+    "calibration.alone": "Calibrator Coverage",
     "learners.base": "NotLearnedError",
     "learners.learner": "Learner",
     "files.model_file": "ModelFileError from_bytes load",
     "evaluation.comparator.batch_model": "batch",
+    "evaluation.comparator.subspace": "best_subspace",
     "evaluation.report.report": "Report",
     "evaluation.runs.study": "compare evaluate sweep",
     "training.job": "train",
@@ -55,6 +57,9 @@ _NAMES = {
     "transforms.random_features": "RandomBinning RandomFourier",
     "transforms.scale": "Normalize Scale",
     "transforms.table": "Table",
+    "unsupervised.dictionary": "DictionaryLearner",
+    "unsupervised.pca": "OnlinePCA",
+    "unsupervised.svd": "OnlineSVD",
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = ("checks", "parts", "portfolio")

@@ -12,6 +12,8 @@ OWNERS = {  # tag: module and what it has for the tag
     "pipeline": "transforms.pipeline:Pipeline.restored",
     "compact": "tasks.compact:Compact.restored",
     "recommender": "recommender:Recommender.restored",
+    "calibrator": "calibration.alone:Calibrator.restored",
+    "coverage": "calibration.alone:Coverage.restored",
     "class": "registry:class_of",  # the learner of a registry name
     "behind": "transforms.pipeline:behind",  # a learner inside a pool, behind maps
     "unit": "transforms.pipeline:normalized",  # a learner inside a pool, behind Normalize()

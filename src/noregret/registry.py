@@ -7,7 +7,7 @@ import pkgutil
 import re
 from typing import Any
 
-from . import families, forests, pools, portfolio
+from . import families, forests, pools, portfolio, unsupervised
 from .algorithm.algorithm import Algorithm
 from .files.json_values import ModelFileError
 from .learners.base import APART, REGISTRY, Base
@@ -16,8 +16,8 @@ from .text import meant
 
 
 def load_all() -> dict[str, type[Base]]:
-    """Import every family, forest, pool and strategy; return the learners of rows by registry name."""
-    for room in (families, forests, pools, portfolio):
+    """Import every family, forest, pool, strategy and learner of components; return the learners of rows by registry name."""
+    for room in (families, forests, pools, portfolio, unsupervised):
         for module in pkgutil.iter_modules(room.__path__):
             importlib.import_module(f"{room.__name__}.{module.name}")
     return REGISTRY
@@ -47,7 +47,7 @@ def algorithms(task: str | None = None) -> list[str]:
     """Return the registry names, of one task ("classification", "regression", "one_class") or of all of these.
 
     Excludes "multitask" and "multitask_regressor", which learn several tasks at once and also need the task of each row. Learners
-    that do not learn rows with targets are named by their task alone: "portfolio".
+    that do not learn rows with targets are named by their task alone: "components", "experts", "portfolio".
     """
     found = load_all()
     apart = {str(cls.task) for cls in APART.values()} - {*TASKS, ""}

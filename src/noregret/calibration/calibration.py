@@ -133,9 +133,8 @@ class Linked(Calibration):
             return of_two(p, scores.positive)
         if self.link == "probabilities":
             return f
-        out, zeros = np.empty(f.shape), np.zeros(f.shape[1])
-        for row, p in zip(f, out, strict=True):
-            compiled(softmax)(1.0, zeros, row, p)
+        out = np.empty(f.shape)
+        compiled(softmax)(f, out)
         return out
 
     def fresh(self, known: int) -> Self:
@@ -163,7 +162,7 @@ def pausing(calibrator: Calibration | None, again: bool) -> Iterator[None]:
 
 def widened(p: np.ndarray, K: int) -> np.ndarray:
     """Return rows with at least K columns, 0 in the new ones."""
-    return np.pad(p, ((0, 0), (0, max(0, K - p.shape[1]))))
+    return p if p.shape[1] >= K else np.pad(p, ((0, 0), (0, K - p.shape[1])))
 
 
 def stacked(parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -11,11 +11,12 @@ from ..engine.compiling import compiled
 from ..files.json_values import Tensors, expect
 from .calibration import Calibration, Scores, check_weights, of_two, stacked, widened
 from .joining import joined_many, joined_two, turned
-from .platt import EDGE, MEMORIES, forecast_two, learn_two
-from .vector_scaling import forecast_many, learn_many
+from .platt import EDGE, RUNS, M, forecast_two, learn_two
+from .vector_scaling import ALL_RUNS, forecast_many, learn_many
 
-M, KNOTS = len(MEMORIES), 2 * EDGE + 1
+KNOTS = 2 * EDGE + 1
 BOTH = ("theta", "Lambda", "knots", "weights")
+ALL = ("totals", "a", "A", "b", "B", "top_knots", *BOTH)
 
 
 class Calibrator(Calibration):
@@ -54,7 +55,7 @@ class Calibrator(Calibration):
             f = np.where(met[:-1] > 1.0, f, 0.0)
         s["met"] = met[-1:].copy()
         hits = (y == scores.positive).astype(np.float64)
-        compiled(learn_two)(f, hits, c, s["totals"], *(s[k] for k in BOTH), np.empty(M), p)
+        compiled(learn_two)(f, hits, c, s["totals"], *(s[k] for k in BOTH), np.empty(M * RUNS), p)
         return of_two(p, scores.positive)
 
     def _follow_many(self, scores: Scores, y: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -63,9 +64,8 @@ class Calibrator(Calibration):
         if known < K:
             self.state = grown(self.state, K)
         s = self.state
-        work, out = (np.empty(K), np.empty((M, K)), np.empty(2 * M)), np.zeros((len(y), K))
-        given = (s[k] for k in ("totals", "a", "A", "b", "B", "top_knots", *BOTH))
-        compiled(learn_many)(wide(scores.f, K), y, c, known, *given, *work, out)
+        out = np.zeros((len(y), K))
+        compiled(learn_many)(wide(scores.f, K), y, c, known, *(s[k] for k in ALL), *workspace(K), out)
         return out
 
     def of_known(self, scores: Scores) -> np.ndarray:
@@ -73,11 +73,10 @@ class Calibrator(Calibration):
         s, n, K = self.state, len(scores.f), self.known
         if not self.many:
             p = np.empty(n)
-            compiled(forecast_two)(scores.one(), *(s[k] for k in ("totals", "theta", "knots", "weights")), p)
+            compiled(forecast_two)(scores.one(), s["totals"], *(s[k] for k in BOTH), np.empty(M * RUNS), p)
             return of_two(p, scores.positive)
-        work, out = (np.empty(K), np.empty((M, K)), np.empty(2 * M)), np.zeros((n, K))
-        given = (s[k] for k in ("totals", "a", "b", "top_knots", "theta", "knots", "weights"))
-        compiled(forecast_many)(wide(scores.f, K), K, *given, *work, out)
+        out = np.empty((n, K))
+        compiled(forecast_many)(wide(scores.f, K), K, *(s[k] for k in ALL), *workspace(K), out)
         return out
 
     def fresh(self, known: int) -> Self:
@@ -132,6 +131,11 @@ def new_state(known: int, many: bool = False) -> dict[str, np.ndarray]:
         return {**own, "met": np.array([float(known)])}  # how many classes are known
     scaling = {"a": np.ones(M), "A": np.ones(M), "b": np.zeros((M, known)), "B": np.ones((M, known))}
     return {**own, **scaling, "top_knots": np.zeros((M, 3, KNOTS))}
+
+
+def workspace(K: int) -> tuple[np.ndarray, ...]:
+    """Return room to work in for K classes."""
+    return np.empty(M * ALL_RUNS), np.empty(M * K), np.empty(M * K), np.empty(K), np.empty(M * K)
 
 
 def grown(state: dict[str, np.ndarray], K: int) -> dict[str, np.ndarray]:

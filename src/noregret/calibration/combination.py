@@ -7,7 +7,7 @@ import numpy as np
 from ..engine.compiling import compiled
 from ..engine.elementary import exp, log
 from ..engine.words import strict
-from ..files.json_values import Tensors, expect
+from ..files.json_values import Tensors, expect, refill
 from .platt import LEAST
 
 Array = np.ndarray
@@ -42,11 +42,7 @@ class Combination:
 
     def restore(self, tensors: Tensors) -> None:
         """Take the state from a file, every number of it checked."""
-        for k, a in self.arrays().items():
-            found = tensors.pop(k)
-            expect(found.dtype == a.dtype and found.shape == a.shape, f"{k} of shape {a.shape}", found.shape)
-            expect(bool(np.isfinite(found).all()), f"finite numbers in {k}", found)
-            a[:] = found
+        refill(self.arrays(), tensors)
         expect(bool((np.diagonal(self.inverse) > 0.0).all()), "a positive curvature", self.inverse)
 
 
@@ -65,22 +61,31 @@ def mix(P: Array, awake: Array, w: Array, L: Array, p: Array) -> None:
     K, C = P.shape
     top, total = -np.inf, 0.0
     for j in range(C):
-        p[j], chance = 0.0, False
-        for k in range(K):
-            L[k, j] = 0.0
-            if awake[k]:
-                chance = chance or P[k, j] > 0.0
+        p[j] = 0.0
+    for k in range(K):
+        if awake[k]:
+            for j in range(C):
                 L[k, j] = log(max(P[k, j], LEAST))
                 p[j] += w[k] * L[k, j]
-        if chance:
-            top = max(top, p[j])
         else:
-            p[j] = -np.inf
+            L[k] = 0.0
+    for j in range(C):
+        p[j] = p[j] if possible(P, awake, j) else -np.inf
+        top = max(top, p[j])
     for j in range(C):
         p[j] = exp(p[j] - top) if p[j] > -np.inf else 0.0
         total += p[j]
     for j in range(C):
         p[j] = p[j] / total if total > 0.0 else 0.0
+
+
+@strict
+def possible(P: Array, awake: Array, j: int) -> bool:
+    """Return whether anybody awake gives a class a chance."""
+    found = False
+    for k in range(P.shape[0]):
+        found = found or (awake[k] and P[k, j] > 0.0)
+    return found
 
 
 @strict

@@ -9,24 +9,16 @@ import math
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-import click
-
 from ..text import amount, plural, printable, shortened, table
 
+ROWS = False  # predict may do without a source
 STANDING = ("wealth", "log_wealth", "paid", "regret", "bound")  # what such learners may know of themselves, with a _ behind
 
 
-def divides(model: Any) -> bool:
-    """Return whether a model learns from rounds, and divides a whole over columns."""
-    from ..training.by_task import by_task
-
-    return by_task(getattr(model, "learner", model)).rounds is not None
-
-
-def standing(learner: Any) -> dict[str, float | None]:
-    """Return how a learner stands: wealth, or what was paid, regret and bound, None where it is infinite."""
+def standing(learner: Any) -> dict[str, Any]:
+    """Return what a round is, and how a learner stands: wealth, or what was paid, regret and bound, None where it is infinite."""
     found = {name: getattr(learner, f"{name}_", None) for name in STANDING}
-    return {k: float(v) if math.isfinite(v) else None for k, v in found.items() if v is not None}
+    return {"unit": learner.unit, **{k: float(v) if math.isfinite(v) else None for k, v in found.items() if v is not None}}
 
 
 def weights_of(learner: Any) -> dict[str, float]:
@@ -47,7 +39,7 @@ def told(learner: Any) -> str:
 
 
 # ---- predict -------------------------------------------------------------------------------------------------------------
-def predicted(model: Any, source: Any, options: Mapping[str, Any], out: TextIO, form: str) -> None:
+def predicted(model: Any, source: Any, options: Mapping[str, Any], out: TextIO, form: str, **others: Any) -> None:
     """Write the weights for the next round, a line for each column; with a source, those after its rounds too.
 
     A copy learns the rounds of a source, so that the model stays as it is. Of experts with a loss, rows without a truth are
@@ -109,18 +101,12 @@ def advised(model: Any, source: Any, options: Mapping[str, Any], out: TextIO, fo
         out.writelines(f"{v}\n" for v in found)
 
 
-def needs_source(model_file: str) -> click.UsageError:
-    """Return the error of a model that answers rows, and got none."""
-    return click.UsageError(f"Missing argument 'SOURCE...': {model_file} answers rows. Name them.")
-
-
 # ---- inspect -------------------------------------------------------------------------------------------------------------
 def inspected(learner: Any, top: int) -> dict[str, Any]:
     """Return what is known of the model of such a learner."""
     largest = sorted(weights_of(learner).items(), key=lambda item: -item[1])
     return {
         "examples": learner.n_seen_,
-        "unit": learner.unit,
         "columns": len(largest),
         "axis": learner.axis,
         "memory": sum(a.nbytes for a in learner.model.arrays().values()),

@@ -57,9 +57,10 @@ class LabelSet(Beside):
 class Lines:
     """Text with tabs between the id of a row, the answer, and what stands beside it."""
 
-    def __init__(self, out: TextIO, beside: list[Beside]) -> None:
+    def __init__(self, out: TextIO, beside: list[Beside], answers: bool = True) -> None:
         self.out = out
         self.beside = beside
+        self.answers = answers  # whether there are any, or only what stands beside them
         self.begun = False
 
     def write(self, said: Any) -> None:
@@ -78,7 +79,7 @@ class Lines:
     def cells(self, row: Any, v: Any, found: list[Any]) -> list[Any]:
         """Return a row as cells."""
         more = (cell for own, values in zip(self.beside, found, strict=True) for cell in own.cells(values))
-        return [*([row] if self.named else []), v, *more]
+        return [*([row] if self.named else []), *([v] if self.answers else []), *more]
 
     def rows(self, rows: Iterator[tuple[Any, Any, list[Any]]]) -> None:
         """Write rows of id, answer, and what stands beside it."""
@@ -96,7 +97,8 @@ class Csv(Lines):
         """Write the heading."""
         super().begin(named)
         self.csv = csv.writer(self.out, lineterminator="\n")
-        self.csv.writerow([*(["id"] if named else []), "prediction", *(head for own in self.beside for head in own.heads)])
+        first = [*(["id"] if named else []), *(["prediction"] if self.answers else [])]
+        self.csv.writerow([*first, *(head for own in self.beside for head in own.heads)])
 
     def rows(self, rows: Iterator[tuple[Any, Any, list[Any]]]) -> None:
         """Write rows."""
@@ -113,7 +115,7 @@ class JsonLines(Lines):
 
     def found(self, row: Any, v: Any, found: list[Any]) -> dict[str, Any]:
         """Return the object of a row."""
-        said = {"id": row, "prediction": v} if self.named else {"prediction": v}
+        said = {**({"id": row} if self.named else {}), **({"prediction": v} if self.answers else {})}
         for own, values in zip(self.beside, found, strict=True):
             said |= own.facts(values)
         return said

@@ -22,8 +22,8 @@ from .progress import watching
 def command(source: tuple[str, ...], destination: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """Write SOURCE to DESTINATION in the format of its name: .svm, .vw, .csv, .tsv, .jsonl, .parquet or .npz.
 
-    .gz, .zst or .bz2 after it packs text. From table to table the columns stay as they are; codes such as 01234 are numbers unless
-    --categorical, --text or --id names their column. To svmlight, VW and npz a table is written as the features that a learner
+    .gz, .zst or .bz2 after it packs text. From table to table the columns stay as they are, and
+    columns with codes such as 01234 are text. To svmlight, VW and npz a table is written as the features that a learner
     would see, so it needs --target, which is guessed as train does unless given; labels that are texts become numbers there, by
     first appearance, and are listed.
 

@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from ..text import amount, percent, plural, printable, shortened, size, table
-from .allotments import divides, inspected, inspected_lines, told
 from .cite import references
 from .options import Command, Option
+from .own_words import speaker_for, speaker_of
 from .plugins import plugin_option
 
 
@@ -37,7 +37,8 @@ from .plugins import plugin_option
 def command(file: str, top: int, everything: bool, as_json: bool) -> None:
     """Show what is in the model FILE: learner, parameters, what it has seen, and its largest weights by the names of features.
 
-    Of a model with a kernel: its support vectors, and those with the largest coefficients.
+    Of a model with a kernel: its support vectors, and those with the largest coefficients. Of components: how large they are, and
+    their largest loadings.
     """
     from ..files.model_file import load
 
@@ -74,8 +75,8 @@ def facts(model: Any, path: str, top: int) -> dict[str, Any]:
     }
     if not learner.started:
         return found
-    if divides(model):
-        return found | inspected(learner, top) | {"told": told(learner)}
+    if (speaker := speaker_of(model)) is not None:
+        return found | speaker.inspected(model, top) | {"told": speaker.told(learner)}
     m, classes = learner.model, by_task(learner).classes
     found |= {
         "examples": learner.n_seen_,
@@ -228,7 +229,7 @@ def text(found: dict[str, Any], everything: bool) -> str:
     if found["examples"] == 0:
         return aligned([*lines, ("learned", "nothing yet")])
     if "told" in found:
-        more, tables = inspected_lines(found, found["told"])
+        more, tables = speaker_for(found["task"]).inspected_lines(found, found["told"])
         lines += [("memory", size(found["memory"])), *more, ("stream", where(found["stream"]))]
         return "\n\n".join([aligned(lines), *tables])
     lines += [

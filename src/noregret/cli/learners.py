@@ -81,9 +81,9 @@ def entry_of(task: str) -> Any:
 
 
 def start_of(task: str | None) -> str | None:
-    """Return the learner whose options are there when only a task of rounds is named."""
+    """Return the learner whose options are there when only a task is named that rows do not tell."""
     entry = None if task is None else entry_of(task)
-    return None if entry is None or entry.rounds is None else str(entry.start)
+    return None if entry is None or not entry.own else str(entry.start)
 
 
 def name_in(spec: str) -> str:
@@ -163,7 +163,8 @@ def not_an_option(e: click.NoSuchOption, spec: str | None, ctx: click.Context) -
     ]
     if not having:
         raise e
-    whose = f"No such option {name!r}: it is one of {', '.join(having)}."
+    few = ", ".join(having[:5]) + (f" and {len(having) - 5} others" if len(having) > 5 else "")
+    whose = f"No such option {name!r}: it is an option of {few}."
     if spec is None:
         raise click.UsageError(f"{whose} Name the learner with --model.", ctx) from None
     own = ", ".join(option.opts[0] for option in ctx.meta[EXTRA])
@@ -178,7 +179,7 @@ def model_option(required: bool) -> Decorator:
         ""
         if required
         else " Unless given, auto for labels, auto_regressor for numbers, norma_novelty on scaled columns for none, "
-        "with --task portfolio.eg, experts or fm_regressor."
+        "with --task portfolio.eg, experts, online_pca or fm_regressor."
     )
     return click.option(
         "-m", "--model", cls=Option, group="Options", type=LearnerName(), required=required, metavar="NAME", help=what

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:  # older versions of click have it without a parameter
     ParamType = click.ParamType
 
-TASKS = ("classification", "regression", "one_class", "portfolio", "experts", "recommendation")
+TASKS = ("classification", "regression", "one_class", "portfolio", "experts", "components", "recommendation")
 DETECTORS = ("adwin", "ddm", "eddm", "page_hinkley")
 ARGS = "noregret.cli.arguments"  # of a command, as they were given
 Decorator = Callable[[Any], Any]
@@ -126,8 +126,8 @@ source_options, SOURCE = group(
         "--task",
         type=click.Choice(TASKS),
         help="The kind of problem, where neither the learner nor the rows tell it. Rows are days of relatives or prices for "
-        "portfolio, losses or advice for experts; short names of learners do there. Recommendation takes --user, --item and "
-        "--target, the rating.",
+        "portfolio, losses or advice for experts; short names of learners do there. Components are not learned from "
+        "labels, but judged by them. Recommendation takes --user, --item and --target, the rating.",
     ),
     one("--target", metavar="COLUMN", help="Column of the label or target, in tables; of experts, that of the truth."),
     one("--user", metavar="COLUMN", help="Of recommendation: column of the users."),
@@ -310,6 +310,11 @@ watching_options, WATCHING = group(
         help="Of recommendation: how often an item rated in the upper fifth of the scale was among the N best for its user before.",
     ),
     one("--days", type=click.IntRange(1), metavar="N", help="Of portfolios: days of a year, for yearly figures.  [default: 252]"),
+    one(
+        "--shape",
+        metavar="HxW",
+        help="Of components: rows are images of this height and width, as in 28x28; the page shows them so.",
+    ),
     one("--holdout", metavar="SOURCE", help="Another source, answered at the end without learning."),
     one(
         "--regret/--no-regret",

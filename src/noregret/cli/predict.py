@@ -11,9 +11,9 @@ import click
 
 from ..files.drafts import check_apart, drafted
 from ..text import amount, plural
-from .allotments import divides, needs_source, predicted
 from .answers import FORMS, Beside, ByClass, LabelSet
 from .options import Command, Option, as_usage, read_files, reading, source_of, source_options
+from .own_words import speaker_of
 from .plugins import plugin_option
 from .progress import watching
 
@@ -65,7 +65,8 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     """Answer the rows of SOURCE with a saved model: a line for each, after the row's id or tag if it has one.
 
     Nothing is learned. Where the rows have labels, the error rate is printed on standard error. A portfolio, or experts, need no
-    SOURCE: their weights for the next day or round are printed, a line for each; with one, those after its rows.
+    SOURCE: their weights for the next day or round are printed, a line for each; with one, those after its rows. Of components the
+    coordinates of each row are printed, with --scores its squared residual too.
 
     \b
     noregret predict new.svm --model-file spam.nr
@@ -78,13 +79,15 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
 
     check_apart(output, read_files(*source, model_file))
     model = load(model_file)
-    if divides(model):
+    speaker = speaker_of(model)
+    if not source and (speaker is None or speaker.ROWS):
+        raise click.UsageError(f"Missing argument 'SOURCE...': {model_file} answers rows. Name them.")
+    if speaker is not None:
         with as_usage(), target(output) as out:
-            given = {k: v for k, v in reading(options).items() if k != "task"}
-            predicted(model, source_of(source) if source else None, given, out, "json" if as_json else form)
+            given = identified(model, {k: v for k, v in reading(options).items() if k != "task"})
+            how = {"limit": options["limit"], "scores": options["scores"], "quiet": quiet}
+            speaker.predicted(model, source_of(source) if source else None, given, out, "json" if as_json else form, **how)
         return
-    if not source:
-        raise needs_source(model_file)
     if options["proba"] and not hasattr(model, "predict_proba"):
         raise click.UsageError(f"{model_file} has learned no probabilities: train it with --probabilities")
     level, known = options["interval"], levels(model)

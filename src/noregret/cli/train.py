@@ -17,8 +17,8 @@ import click
 
 from ..text import plural, printable, size
 from . import learners
-from .allotments import divides, standing, told
 from .options import ARGS, Option, ParamType, as_usage, reading, source_argument, source_of, source_options
+from .own_words import speaker_of
 from .plugins import plugin_option
 from .progress import in_main_thread, watching
 
@@ -93,6 +93,8 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     given = learners.settings(options)
     chosen = learners.from_spec(model, given, options["task"])
     resuming = check_file(Path(save), options["resume"] or options["continue_"], options["overwrite"], chosen)
+    if options["continue_"] and not resuming:
+        click.echo(f"Note: {save} is not there yet: the model begins with this source.", err=True)
     rows, seconds = options["checkpoint_every"]
     start, answered = monotonic(), OnTheWay()
     with watching(quiet, model or "a learner", leave=False) as shown, stopping() as stop, as_usage():
@@ -226,7 +228,7 @@ def facts(done: Any, answered: Any, path: str, seconds: float) -> dict[str, Any]
     from ..transforms.scale import Scale
 
     learner = getattr(done.model, "learner", done.model)
-    counted = by_task(learner).classes
+    counted, speaker = by_task(learner).classes, speaker_of(learner)
     front = getattr(done.model, "front", None)
     scaled = front is not None and any(isinstance(m, Scale) for m in front.maps)
     table = front.table if front is not None else None
@@ -243,7 +245,7 @@ def facts(done: Any, answered: Any, path: str, seconds: float) -> dict[str, Any]
         "skipped": done.stream.skipped.count,
         "finished": done.finished,
         **answered.result(learner.name, done.added, done.mistakes if counted else None, scaled, table),
-        **({"unit": learner.unit, **standing(learner), "told": told(learner)} if divides(learner) else {}),
+        **({} if speaker is None else {**speaker.standing(learner), "told": speaker.told(learner)}),
         "notes": list(done.notes),
         "seconds": seconds,
     }

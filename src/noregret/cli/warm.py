@@ -140,6 +140,13 @@ def use(name: str, quick: bool) -> None:
     X = np.eye(3)
     rows = [{"a": 1.0}, {"b": 1.0}, {"c": 1.0}]
     fresh = learner(name)
+    if hasattr(fresh, "transform"):
+        for batch in (X,) if quick else (X, csr_matrix(X), rows):
+            fresh.clone().partial_fit(batch).transform(batch)
+        return
+    if by_task(fresh).rounds is not None:
+        fresh.learn_many(1.0 + 0.1 * X)
+        return
     tasks: dict[str, Any] = {"tasks": ["a", "b", "a"]} if fresh.by_domain else {}
     two_only = quick or fresh.by_domain or not by_task(fresh).classes
     for labels in ([1, -1, 1],) if two_only else ([1, -1, 1], [1, -1, 0]):

@@ -76,7 +76,7 @@ class Kind(NamedTuple):
 
 def by_rounds(*_: Any) -> Any:
     """Refuse to measure answers where there are none."""
-    raise TypeError("this task is measured round by round, not by answers to rows")
+    raise TypeError("this task is not measured by answers to rows")
 
 
 KINDS: dict[str, Kind] = {
@@ -165,6 +165,19 @@ KINDS: dict[str, Kind] = {
         curves=("loss",),
         unit="round",
         rounds=ByRounds(ExpertFigures, ExpertHindsight, no_warnings, "expert", {"loss": False}),
+    ),
+    "components": Kind(
+        figures=by_rounds,
+        baselines=by_rounds,
+        cost="loss",
+        decides="residual",
+        loss="squared_residual",
+        judged=True,
+        dozen=("online_pca", "online_pca:method=ccipca", "online_pca:method=oja", "online_svd:keep=false", "dictionary"),
+        errors=("residual", "unexplained"),
+        columns=(Shown("residual", "residual", 9), Shown("unexplained", "unexplained %", 8, percent)),
+        curves=("residual", "unexplained"),
+        unit="row",
     ),
     "recommendation": Kind(
         figures=lambda loss, epsilon, window, fading: RatingFigures(window, fading, epsilon, loss),

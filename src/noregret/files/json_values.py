@@ -34,6 +34,15 @@ def expect(ok: bool, what: str, found: Any) -> None:
         raise ModelFileError(f"expected {what}, found {brief(found, 200)}; the file was not written by noregret, or was changed")
 
 
+def refill(arrays: dict[str, np.ndarray], tensors: Tensors) -> None:
+    """Fill arrays with those of their names in a file, which must be like them and finite."""
+    for k, a in arrays.items():
+        found = tensors.pop(k)
+        expect(found.dtype == a.dtype and found.shape == a.shape, f"{k} of shape {a.shape}", found.shape)
+        expect(bool(np.isfinite(found).all()), f"finite numbers in {k}", found)
+        a[:] = found
+
+
 def encode(v: Any, what: str, parts: Parts) -> Any:
     """Return a value as JSON that comes back with the same type, or an error that says what cannot be saved."""
     kind = type(v)

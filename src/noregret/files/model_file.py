@@ -32,7 +32,7 @@ __all__ = ["FORMAT", "ModelFileError", "Saved", "from_bytes", "load", "read", "s
 
 FORMAT = 3
 Meta = dict[str, Any]
-KINDS = ("learner", "pipeline", "compact", "recommender")
+KINDS = ("learner", "pipeline", "compact", "recommender", "calibrator", "coverage")
 DTYPES = {f"{kind}{bits // 8}": f"{name}{bits}" for kind, name in zip("iuf", "IUF", strict=True) for bits in (8, 16, 32, 64)}
 DTYPES["b1"] = "BOOL"
 

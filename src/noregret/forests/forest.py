@@ -194,9 +194,13 @@ class Forest(Calibrated):
     def expect(self, new: int) -> None:
         """Take any label: it makes nodes larger, and trees stop growing earlier."""
 
-    def unharmed(self) -> contextlib.AbstractContextManager[None]:
-        """Nothing can fail midway."""
+    def unharmed(self, rows: Rows) -> contextlib.AbstractContextManager[None]:
+        """Nothing can fail midway: cells that are too large are taken for smaller ones."""
         return contextlib.nullcontext()
+
+    def overflowed(self) -> bool:
+        """Return False: see `unharmed`."""
+        return False
 
     def forget(self) -> None:
         """Start over with the current features, labels and counts."""

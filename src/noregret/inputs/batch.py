@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
@@ -14,6 +16,7 @@ from .checking import Rows, Side, given, some_of
 from .labels import Coded, some
 
 Position = dict[str, Any]  # plain JSON values
+ROW = re.compile(r"\brow (\d+)( of the batch)?\b")  # as errors name it
 
 
 class Batch(NamedTuple):
@@ -28,6 +31,7 @@ class Batch(NamedTuple):
     y: np.ndarray | Coded | None  # labels or targets; None where the source has none
     position: Position  # where the next batch begins
     waiting: Side = {}
+    numbers: np.ndarray | None = None  # of the examples in their source, from 0, where they are known
 
     @property
     def n(self) -> int:
@@ -68,11 +72,26 @@ class Batch(NamedTuple):
             return self
         data = self.data.cut(a, b) if isinstance(self.data, Rows) else self.data[a:b]
         y = None if self.y is None else some(self.y, slice(a, b))
-        return self._replace(data=data, y=y, waiting=some_of(self.waiting, slice(a, b)))
+        numbers = None if self.numbers is None else self.numbers[a:b]
+        return self._replace(data=data, y=y, waiting=some_of(self.waiting, slice(a, b)), numbers=numbers)
 
     def take(self, rows: np.ndarray) -> Batch:
         """Return some examples of a batch of Rows, in the order asked for."""
-        return self._replace(data=self.data.take(rows), y=None if self.y is None else some(self.y, rows))
+        numbers = None if self.numbers is None else self.numbers[rows]
+        return self._replace(data=self.data.take(rows), y=None if self.y is None else some(self.y, rows), numbers=numbers)
+
+    @contextlib.contextmanager
+    def named_in_errors(self) -> Iterator[None]:
+        """Let an error that names a row of this batch name the example of the source, counted from 1."""
+        try:
+            yield
+        except (ValueError, TypeError) as e:
+            found = None if isinstance(e, BadRow) else ROW.search(str(e))
+            if found is None or self.numbers is None or int(found[1]) >= len(self.numbers):
+                raise
+            example = f"example {int(self.numbers[int(found[1])]) + 1:,}"
+            kind = TypeError if isinstance(e, TypeError) else ValueError
+            raise kind(str(e)[: found.start()] + example + str(e)[found.end() :]) from None
 
 
 class BadRow(ValueError):

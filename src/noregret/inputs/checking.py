@@ -6,6 +6,7 @@ sorted; integers and booleans become floats; float32 stays float32.
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from ..engine.compiling import compiled
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST = 1e140  # in size, of a target that is squared: the squares of 10^20 rows have a finite sum
-
+TINY = 1e-154  # the square of a smaller number is 0, or has lost digits
 
 SIDE = ("id", "time", "weight", "bundle", "domain", "user", "item")  # what rows may have beside their features
 ABSENT = {"weight": 1.0, "bundle": -1}  # of a row that has none, among others that do
@@ -38,6 +39,7 @@ class Rows(NamedTuple):
     width: int
     names: list[str] | None = None  # of the columns, where the input had any
     columns: Side = {}
+    total: float = math.nan  # the sum of the sizes of all cells, or more; NaN if it was not taken
 
     def column(self, name: str) -> np.ndarray | None:
         """Return a side column, None where there is none."""
@@ -110,22 +112,19 @@ def joined(parts: Sequence[Rows]) -> Rows:
 
 
 # ---- compiled checks -------------------------------------------------------------------------------------------------
-def scan_dense(v):
-    """Return whether every entry is finite: 0 v is 0 then, NaN otherwise, and the sum vectorises.
-
-    (Not v - v: reassociation lets the compiler cancel it. A sum that overflows on the way is looked at again.)
-    """
+def sum_of_sizes(v):
+    """Return the sum of the sizes of all entries, which is finite only if they are; it vectorises."""
     total = 0.0
     for k in range(v.shape[0]):
-        total += 0.0 * v[k]
-    return total == 0.0
+        total += abs(v[k])
+    return total
 
 
 def scan_sparse(indptr, indices, data, d):
-    """Return which checks fail, as bits: 1 not finite, 2 a column out of range, 4 columns not increasing within rows."""
+    """Return which checks fail, as bits, and the sum of sizes: 1 a column out of range, 2 columns not increasing within rows."""
     total, top, falls = 0.0, np.uintp(0), 0
     for k in range(data.shape[0]):
-        total += 0.0 * data[k]
+        total += abs(data[k])
         top = max(top, np.uintp(indices[k]))
         falls += k > 0 and indices[k] <= indices[k - 1]
     allowed = 0
@@ -133,10 +132,8 @@ def scan_sparse(indptr, indices, data, d):
         k = indptr[i]
         if 0 < k < indices.shape[0] and k != indptr[i - 1]:
             allowed += indices[k] <= indices[k - 1]
-    fault = 0 if total == 0.0 else 1
-    if indices.shape[0] > 0 and top >= np.uintp(d):
-        fault += 2
-    return fault + 4 if falls != allowed else fault
+    fault = 1 if indices.shape[0] > 0 and top >= np.uintp(d) else 0
+    return fault + 2 if falls != allowed else fault, total
 
 
 def where_not_finite(values: np.ndarray) -> tuple[int, str]:
@@ -236,10 +233,11 @@ def rows(X: Any, dtype: Any) -> Rows:
             raise type(e)(f"X must hold numbers: {e}. Encode text and categories first, or learn from dicts of numbers.") from None
     n, d = X.shape
     sized(n, d, X.shape)
-    if not compiled(scan_dense)(X.reshape(-1)) and not np.isfinite(X).all():
+    total = compiled(sum_of_sizes)(X.reshape(-1))
+    if not total < math.inf and not np.isfinite(X).all():
         at, found = where_not_finite(X)
         refuse_not_finite("X", at // d, names[at % d] if names else at % d, found)
-    return Rows("dense", (X,), n, d, names)
+    return Rows("dense", (X,), n, d, names, total=total)
 
 
 def objects(X: Any) -> Rows:
@@ -266,30 +264,54 @@ def sparse_rows(X: Any, dtype: Any) -> Rows:
     sized(n, d, X.shape)
     indptr, indices = X.indptr, X.indices
     unsigned = indices.view(f"u{indices.itemsize}")  # a negative index shows as a huge one
-    fault = compiled(scan_sparse)(indptr, unsigned, data, d)
-    if fault & 1 and not np.isfinite(data).all():
+    fault, total = compiled(scan_sparse)(indptr, unsigned, data, d)
+    if not total < math.inf and not np.isfinite(data).all():
         at, found = where_not_finite(data)
         refuse_not_finite("X", int(np.searchsorted(indptr, at, side="right")) - 1, int(indices[at]), found)
-    if fault & 2:
+    if fault & 1:
         at = int(np.flatnonzero(unsigned >= d)[0])
         row = int(np.searchsorted(indptr, at, side="right")) - 1
         raise ValueError(f"X has column index {indices[at]} in row {row}; expected 0 to {d - 1}")
-    if fault & 4:
+    if fault & 2:
         X = type(X)((data, indices, indptr), shape=X.shape, copy=True)
         X.sum_duplicates()
         indptr, unsigned, data = X.indptr, X.indices.view(f"u{X.indices.itemsize}"), X.data
         if not np.isfinite(data).all():
             at, found = where_not_finite(data)
             refuse_not_finite("X", int(np.searchsorted(indptr, at, side="right")) - 1, int(X.indices[at]), found)
-    return Rows("csr", (indptr, unsigned, data), n, d)
+    return Rows("csr", (indptr, unsigned, data), n, d, total=total)
+
+
+def row_of(rows: Rows, at: int) -> int:
+    """Return the row of a stored value, given its place among all."""
+    return at // rows.width if rows.layout == "dense" else int(np.searchsorted(rows.arrays[0], at, side="right")) - 1
+
+
+def total_of(rows: Rows) -> float:
+    """Return the sum of the sizes of the cells of rows, or more."""
+    return compiled(sum_of_sizes)(rows.packed().arrays[-1].reshape(-1)) if math.isnan(rows.total) else rows.total
+
+
+def warn_of_tiny(rows: Rows, total: float) -> None:
+    """Warn of rows with nothing but numbers so small that their squares are 0, given the sum of their sizes."""
+    if 0.0 < total < TINY:
+        rows = rows.packed()
+        at = int(np.argmax(np.abs(rows.arrays[-1])))
+        column = at % rows.width if rows.layout == "dense" else int(rows.arrays[1][at])
+        warnings.warn(
+            f"all numbers are below {TINY:g} in size, so that their squares are 0 and most learners learn next to nothing: "
+            f"multiply column {column if rows.names is None else rows.names[column]!r} and the others by a power of ten",
+            stacklevel=2,
+        )
 
 
 def refuse_negative(rows: Rows, learner: str) -> None:
     """Refuse features below 0."""
+    rows = rows.packed()
     values = rows.arrays[-1]
     if values.size and values.min() < 0.0:
         at = int(np.argmax(values.ravel() < 0.0))
-        row = at // rows.width if rows.layout == "dense" else int(np.searchsorted(rows.arrays[0], at, side="right")) - 1
+        row = row_of(rows, at)
         raise ValueError(
             f"Negative values in data passed to {learner}: {values.ravel()[at]:g} in row {row}. Shift or split the feature."
         )

@@ -96,17 +96,23 @@ class Labels:
         self.refresh()
 
     def read(self, y: Labelled) -> Labelled:
-        """Return the labels of a source; one that is not a class, but means one of another type, as that class: "1" as 1."""
+        """Return the labels of a source, the first of each meaning in its own type: after 1, "1" is 1.
+
+        A label that is a class stays itself. It is decided row by row, so that the borders of batches do not matter.
+        """
         textual = {isinstance(v, str) for v in self.values}
-        if isinstance(y, np.ndarray):
-            if True not in textual or y.dtype.kind not in "biuf":
-                return y
-            values, codes = np.unique(y, return_inverse=True)
-            y = Coded(values.tolist(), codes)
-        elif textual <= {True} and all(isinstance(v, str) for v in y.values):
+        other = {"U": False, **dict.fromkeys("biuf", True)}  # what arrays of these kinds have none of
+        if isinstance(y, np.ndarray) and y.dtype.kind in other and other[y.dtype.kind] not in textual:
             return y
-        classes = {(isinstance(v, str), meaning(v)): v for v in self.values}
-        return recoded([v if v in self.index else classes.get((not isinstance(v, str), meaning(v)), v) for v in y.values], y.codes)
+        values, codes = distinct(y)
+        if len(textual | {isinstance(v, str) for v in values}) == 1:
+            return y
+        known, meant = {(isinstance(v, str), meaning(v)): v for v in self.values}, []
+        for v in values:
+            text, what = isinstance(v, str), meaning(v)
+            meant.append(v if v in self.index else known.get((not text, what), v))
+            known.setdefault((text, what), meant[-1])
+        return recoded(meant, codes)
 
     def early(self) -> Labels:
         """Return the table as it was when only the first two labels were known."""
@@ -178,6 +184,22 @@ def whole(y: np.ndarray) -> np.ndarray:
 def coded_labels(texts: list[str], codes: np.ndarray) -> Coded:
     """Return labels as written in a column of numbers, each once: `codes` says which of the texts each row has."""
     return recoded([label_in(text) for text in texts], codes)
+
+
+def distinct(y: Labelled) -> tuple[list[Any], np.ndarray]:
+    """Return the different labels in order of first appearance, and which one each row has."""
+    if isinstance(y, Coded):
+        used, codes = distinct(y.codes)
+        return [plain(y.values[k]) for k in used], codes
+    if y.dtype.kind == "O":
+        labels = [plain(v, row) for row, v in enumerate(y.tolist())]
+        refuse_mixed([next(v for v in labels if type(v) is kind) for kind in set(map(type, labels))])
+        index: dict[Any, int] = {}
+        numbers = [index.setdefault(v, len(index)) for v in labels]
+        return list(index), np.array(numbers, np.int64)
+    found, first, inverse = np.unique(y, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return [plain(v) for v in found[order].tolist()], np.argsort(order)[inverse]
 
 
 def recoded(labels: list[Any], codes: np.ndarray) -> Coded:

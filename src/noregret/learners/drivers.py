@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..engine import compiling
+from ..inputs.checking import sum_of_sizes
 from ..spaces.examples import Biased, Sparse, Weighted
 from ..spaces.expansion import Expansion, look
 from ..spaces.weights import answer
@@ -54,6 +55,7 @@ class Drivers(NamedTuple):
 
     learn: Callable[..., None]
     predict: Callable[..., None]
+    sum_of_sizes: Callable[[Any], float]  # of cells, see overflow.py
 
 
 def flatten(node: Any, name: str, out: list[tuple[str, Any]], kinds: dict[str, type]) -> str:
@@ -107,7 +109,7 @@ def _build(job: Job, layout: str, weighted: bool, args: list[str], kinds: dict[s
     if layout == "dense":
         used.pop("Sparse", None)
     namespace = compiling.build(f"{job.name}_{layout}", source, used, job.plain)
-    return Drivers(namespace["learn"], namespace["predict"])
+    return Drivers(namespace["learn"], namespace["predict"], compiling.compiled(sum_of_sizes))
 
 
 def answers_apart(w: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import compress, pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -14,9 +13,10 @@ from ..algorithm.state import COUNT, Need, needs_of
 from ..calibration.calibration import Said, pausing
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, arrivals, is_dicts, moved, read_all, stacked
+from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, is_dicts, read_all, stacked
 from ..inputs.labels import Labels
 from .base import Base
+from .columned import Columned, named_pieces, numbered_pieces
 from .declarations import check_step, check_weights
 from .kernel_interface import KernelInterface
 from .model import Model
@@ -35,7 +35,7 @@ class Progress(NamedTuple):
     said: Said | None = None  # probabilities, intervals or sets from before each update, where they are learned
 
 
-class Learner(KernelInterface, Base):
+class Learner(Columned, KernelInterface, Base):
     """The methods of every learner. All learning goes through one model, row after row; the split into calls does not matter.
 
     Arrays fix the number of features at the first call; dicts may bring new names at any time, exactly or hashed.
@@ -124,18 +124,6 @@ class Learner(KernelInterface, Base):
             m.widen()
         return rows
 
-    def _check_names(self, m: Model, rows: Rows) -> None:
-        """Check that a frame has the names of the first one."""
-        known = m.features.names if isinstance(m.features, Columns) else None
-        if known and rows.names is None:
-            what = f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names"
-            checking.warn("UserWarning", what)
-        elif rows.names is not None and isinstance(m.features, Columns):
-            if known is None:
-                checking.warn("UserWarning", f"X has feature names, but {type(self).__name__} was fitted without feature names")
-            elif known != rows.names:
-                refuse_names(known, rows.names)
-
     def _row(self, m: Model, x: Any, grow: bool) -> tuple[np.ndarray, np.ndarray]:
         if self.nonnegative:
             self._check_row(x)
@@ -215,7 +203,7 @@ class Learner(KernelInterface, Base):
         """
         targets = self.targets(y, rows.n)
         m = self._begun(rows, features)
-        with m.unharmed():
+        with m.unharmed(rows if isinstance(rows, Rows) else rows.rows):
             done = self._run_pieces(m, rows, targets, c)
         self._keep(m)
         return done
@@ -237,30 +225,11 @@ class Learner(KernelInterface, Base):
 
     def _named_pieces(self, m: Model, batch: Named, c: np.ndarray | None) -> Iterator[Rows]:
         """Yield named examples in their places: all at once, unless new names change the formulas row by row."""
-        f, rows = m.features, batch.rows
-        if isinstance(f, Hashed):
-            f.remember(batch.examples if c is None else compress(batch.examples, c > 0.0))  # what has weight 0 brings no names
-        if not isinstance(f, Names) or batch.ahead is None:
-            yield rows
-            return
-        places, a = f.places(batch.ahead), 0
-        apart = m.filled or self.algorithm.arrange is not None
-        for i, new in arrivals(rows, places, c, apart):
-            if apart and a < i:
-                yield moved(rows.cut(a, i), places)
-                a = i
-            places[new] = f.enter(batch.ahead, new)
-            m.widen()
-        yield moved(rows.cut(a, rows.n), places)
+        return named_pieces(m, batch, c, m.filled or self.algorithm.arrange is not None)
 
     def _pieces(self, m: Model, rows: Rows) -> list[tuple[int, int, int]]:
         """Return the runs of rows to learn at once, with their width: all, unless new features change the formulas row by row."""
-        if not (m.filled and m.features.grows and rows.layout == "csr" and rows.names is None):
-            return [(0, rows.n, rows.width)]
-        indptr, indices, _ = rows.arrays
-        tops = np.maximum.accumulate([int(indices[a:b].max()) + 1 if a < b else 0 for a, b in pairwise(indptr)])
-        starts = [0, *(np.flatnonzero(np.diff(tops)) + 1).tolist()]
-        return [(a, b, int(tops[a])) for a, b in zip(starts, [*starts[1:], rows.n], strict=True)]
+        return numbered_pieces(m, rows, m.filled)
 
     def in_room(self, m: Model | None, y: Any, n: int) -> list[tuple[int, int]]:
         """Return the runs of n rows, with these y or none, whose scores take bounded memory, however many classes there are."""
@@ -341,7 +310,7 @@ class Learner(KernelInterface, Base):
             taken, targets, weights = (
                 (rows, y, c) if order is None else (rows.take(order), y[order], None if c is None else c[order])
             )
-            with pausing(m.calibration, epoch > 1):
+            with pausing(m.calibration, epoch > 1), m.unharmed(rows):
                 for a, b in self.in_room(m, None, rows.n):
                     self._run(m, taken.cut(a, b), targets[a:b], None if weights is None else weights[a:b])
             if until and m.tally[UPDATES] == before:
@@ -373,36 +342,6 @@ class Learner(KernelInterface, Base):
         return csr_matrix(np.atleast_2d(W))
 
     # ---- reading back ------------------------------------------------------------------------------------------------
-    @property
-    def n_features_in_(self) -> int:
-        """Columns of the arrays learned from, or names known."""
-        features = self.model.features
-        return features.size - features.bias if features.width is None else features.width
-
-    @property
-    def feature_names_(self) -> list[Any]:
-        """Names of the features, where names were given; hashed ones as far as remembered."""
-        names = self.model.features.names
-        if names is None:
-            raise AttributeError("feature_names_: the features have no names")
-        return list(names)
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of the columns of the frame learned from."""
-        features = self.model.features
-        if not isinstance(features, Columns) or features.names is None:
-            raise AttributeError("feature_names_in_")
-        return np.array(features.names, object)
-
-    @property
-    def hash_collisions_(self) -> int:
-        """Names that share a place with an earlier one (of those remembered)."""
-        features = self.model.features
-        if not isinstance(features, Hashed):
-            raise AttributeError("hash_collisions_: the features are not hashed")
-        return features.collisions
-
     def _all_weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (coef, intercept), one row per class or one row."""
         m = self.model
@@ -430,16 +369,3 @@ class Learner(KernelInterface, Base):
 def has_bias(learner: Any) -> bool:
     """Return whether a learner adds the constant feature to its rows."""
     return bool(getattr(learner, "fit_intercept", False))
-
-
-def refuse_names(known: list[str], given: list[str]) -> None:
-    """Raise the error of a frame whose columns are not those of the first one, as scikit-learn words it."""
-    message = "The feature names should match those that were passed during fit.\n"
-    unseen, missing = sorted(set(given) - set(known)), sorted(set(known) - set(given))
-    if unseen:
-        message += "Feature names unseen at fit time:\n" + "".join(f"- {n}\n" for n in unseen[:5])
-    if missing:
-        message += "Feature names seen at fit time, yet now missing:\n" + "".join(f"- {n}\n" for n in missing[:5])
-    if not unseen and not missing:
-        message += "Feature names must be in the same order as they were in fit.\n"
-    raise ValueError(message)

@@ -13,7 +13,7 @@ import numpy as np
 from ..algorithm.kernel_options import described
 from ..algorithm.params import depends_on_width
 from ..algorithm.rounds import EXAMPLES, SEEN, TIE, UnitCost
-from ..algorithm.state import Dims, Slot, settle, squares, tmap
+from ..algorithm.state import Dims, Slot, leaves, settle, squares, tmap
 from ..calibration.coverage import continued
 from ..engine import compiling
 from ..files import packing
@@ -26,6 +26,7 @@ from .calibrated import Calibrated, packed, restore, unpacked, wish
 from .drivers import Drivers, Job, Text, drivers, flatten
 from .held import Held
 from .merging import unite_features, unite_labels
+from .overflow import HARMLESS, unharmed
 from .task import Task
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Model(Calibrated, Held):
 
     column = "class"  # the axis of which the weights of a feature have a cell each
     fixed = ("classes", "dtype", "fit_intercept", "groups", "hash_bits", "kernel", "budget")
-    derived = ("args", "keeps_rows", "loops", "one", "scratch", "work")
+    derived = ("args", "harmless", "keeps_rows", "loops", "one", "scratch", "work")
 
     def __init__(self, learner: Learner, features: Features, labels: Labels | None, sparse: bool = False) -> None:
         self.features = features
@@ -92,6 +93,7 @@ class Model(Calibrated, Held):
         if self.features.bias:
             self.args.append(np.uintp(self.features.constant))
         self.loops: dict[tuple[str, bool], Drivers] = {}
+        self.harmless = HARMLESS[self.dtype.itemsize]
         K = self.dims["class"]
         self.keeps_rows = hasattr(self.state[0], "left")
         self.work = np.zeros((2, K))
@@ -231,12 +233,12 @@ class Model(Calibrated, Held):
         flags = (self.labels is not None, self.many, bias, self.of_objects)
         return Job(self.text, a.name, a.step, a.score_row, share, *trees, *flags)._replace(**other)
 
+    def unharmed(self, rows: Rows) -> contextlib.AbstractContextManager[None]:
+        """Restore everything if learning from these rows fails inside this block, as no check can foresee."""
+        return self._kernel_may_fail() if self.of_objects else unharmed(self, rows)
+
     @contextlib.contextmanager
-    def unharmed(self) -> Iterator[None]:
-        """Restore everything if a user's own kernel fails inside this block: no check can foresee it."""
-        if not self.of_objects:
-            yield
-            return
+    def _kernel_may_fail(self) -> Iterator[None]:
         before = copy.copy(self)
         before.labels = copy.deepcopy(self.labels)
         try:
@@ -244,6 +246,13 @@ class Model(Calibrated, Held):
         except BaseException:
             self.__dict__.update(before.__dict__)
             raise
+
+    def overflowed(self) -> bool:
+        """Return whether the state has a number that is not finite, or a variance that is not one."""
+        for _, slot, a in leaves(self.spec, self.state):
+            if a.dtype.kind == "f" and not slot.scratch and not (np.isfinite(a) | (slot.squares & (a == np.inf))).all():
+                return True
+        return any(not (w.variances() >= 0.0).all() for w in self.state if hasattr(w, "variances"))
 
     def learn(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Predict, then learn, on each row in order; return the scores from before each update."""
@@ -266,10 +275,11 @@ class Model(Calibrated, Held):
         indptr, target, out = self.one
         indptr[1] = len(idx)
         target[0] = y
-        if c != 1.0 or self.keeps_rows:
-            with self.unharmed():
-                return self.learn(sparse_row(idx, values), target, None if c == 1.0 else np.array([c]))[0]
         loop = self.loops.get(("csr", False)) or self.loop("csr", False)
+        if c != 1.0 or self.keeps_rows or not loop.sum_of_sizes(values) <= self.harmless:
+            row = sparse_row(idx, values)
+            with self.unharmed(row):
+                return self.learn(row, target, None if c == 1.0 else np.array([c]))[0]
         try:
             loop.learn(*self.args, indptr, idx, values, target, self.tally, self.work, out)
         except Exception as e:

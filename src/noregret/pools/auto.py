@@ -28,7 +28,7 @@ from ..transforms.random_features import RandomBinning
 from ..transforms.scale import Normalize, Scale
 from .hedge import Hedge
 from .hedge_regressor import HedgeRegressor
-from .mixing import MixingPool
+from .mixing import AdvisedPool
 from .voting import VotingPool
 
 BUDGETS = ("fast", "balanced", "best")
@@ -55,9 +55,9 @@ def scaled(learner: Learner) -> Any:
     return pipeline(Scale(center="common", clip=3.0), learner)
 
 
-def binned(learner: Learner, gamma: float, P: int = 100) -> Any:
-    """Return a learner behind random bins of such columns."""
-    bins = RandomBinning(P, Laplacian(gamma), bits=18)
+def binned(learner: Learner, gamma: float, bits: int = 18) -> Any:
+    """Return a learner behind 100 random grids of such columns, whose bins share 2^bits cells: wide grids need fewer."""
+    bins = RandomBinning(100, Laplacian(gamma), bits=bits)
     return pipeline(First(COLUMNS), Scale(center="common", clip=3.0), PerEntry(), bins, learner)
 
 
@@ -117,7 +117,7 @@ class Auto(Hedge):
     @property
     def model_class(self) -> Any:
         """The kind of pool: votes cost less than probabilities."""
-        return CalibratedVotes if self.__dict__.get("budget") == "fast" else MixingPool
+        return CalibratedVotes if self.__dict__.get("budget") == "fast" else AdvisedPool
 
     @property
     def loss(self) -> str:
@@ -128,11 +128,11 @@ class Auto(Hedge):
     def pool(cls, given: dict[str, Any]) -> Any:
         """Return the learners, for these parameters."""
         linear = [NAG(), Coin(), *(pipeline(Normalize(), m) for m in (AROW(), SCW1())), scaled(NAG()), scaled(PA1())]
-        more = [binned(NAG(), 1.5), binned(NAG(), 4.0)]
+        some, more = [binned(NAG(), 1.5, 16), binned(NAG(), 4.0, 17)], [binned(NAG(), 1.5), binned(NAG(), 4.0)]
         most = [NAG(loss="log"), scaled(ScInOL()), scaled(SCW1()), binned(NAG(), 8.0), near(AROW(), 1.0)]
         most.append(pipeline(First(FEW), MondrianForest(max_bytes=BYTES)))
         fast = [NAG(), pipeline(Normalize(), AROW()), scaled(NAG()), scaled(PA1())]
-        return within(given, fast, [*linear, *more], [*linear, *more, *most])
+        return within(given, fast, [*linear, *some], [*linear, *more, *most])
 
     @classmethod
     def rule_of(cls, given: dict[str, Any]) -> tuple[str, float | None, float | None]:

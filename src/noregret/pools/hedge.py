@@ -10,19 +10,14 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from ..algorithm.params import Choice, Optional, Range
 from ..families.adaptive import NAG
 from ..families.coin import Coin
 from ..families.confidence_weighted import AROW, SCW1
-from ..inputs.checking import Rows
-from ..inputs.features import Features
-from ..inputs.labels import Labelled, Labels, some
-from ..tasks.classes import distinct
 from ..tasks.classification import COSTS, Classifier
 from ..transforms.pipeline import pipeline
 from ..transforms.scale import Normalize
+from .mixing import MixingPool
 from .pooled import Pooled
 from .voting import VotingPool
 from .weighing import RULES
@@ -45,8 +40,8 @@ class Hedge(Pooled, Classifier):
     With L the losses of each learner so far, w its weight and l its loss of the round, all from before its update: "adahedge"
     w ~ exp(-L ln K/Delta), nothing to set; "hedge" w ~ exp(-eta_t L), eta_t = sqrt(8 ln K/t) or a fixed eta; "fixed_share"
     w *= exp(-eta l), then a share alpha of every weight goes to the others, 1/t unless it is given: for streams in which the best
-    learner changes; "bayes" w *= probability of the label (two classes only), sharing if alpha is given. The loss is 0 or 1, for
-    "bayes" the log loss of p = sigma(a f), a learned by a NAG of one feature for each learner.
+    learner changes; "bayes" w *= probability of the label, sharing if alpha is given. The loss is 0 or 1, for "bayes" the log loss
+    of the learner's calibrated probabilities, and the answer the class that is most probable in their mixture.
 
     Parameters: `learners`: classifiers, their names, or pipelines of maps and a classifier, in a list or as text such as
     nag+coin+pa1 (unless given, those of Auto); `rule`: "adahedge", "hedge", "fixed_share", "bayes"; `eta` > 0 of "hedge" and
@@ -78,7 +73,6 @@ class Hedge(Pooled, Classifier):
     cite = "freund1997"
     Params: ClassVar[Any] = Params
     merges = "none"
-    model_class: ClassVar[Any] = VotingPool
     dtype = "float64"
     without: ClassVar[tuple[str, ...]] = ("fit_intercept", "average", "dtype", *COSTS)
 
@@ -98,21 +92,10 @@ class Hedge(Pooled, Classifier):
         eta = None if eta is None else Range(0.0, math.inf).check("eta", eta)
         return rule, eta, None if alpha is None else ALPHA.check("alpha", alpha)
 
-    def model_with(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Any:
-        """Return a new pool with these tables."""
-        self._two_classes(labels, [])
-        return super().model_with(rows, features, labels)
-
-    def _codes(self, m: Any, y: Labelled, c: np.ndarray | None = None) -> np.ndarray:
-        given = y if c is None else some(y, c > 0.0)
-        self._two_classes(m.labels, m.labels.missing(distinct(given)[0]))
-        return super()._codes(m, y, c)
-
-    def _two_classes(self, known: Labels | None, new: list[Any]) -> None:
-        """Refuse a third class where probabilities are mixed, before anything changes."""
-        assert known is not None
-        if self.__dict__.get("rule") == "bayes" and len(known) + len(new) > 2:
-            raise ValueError(f"rule='bayes' is for two classes, found {[*known.values, *new]}: use 'adahedge'")
+    @property
+    def model_class(self) -> Any:
+        """The kind of pool: votes, or probabilities that are mixed."""
+        return MixingPool if self.__dict__.get("rule") == "bayes" else VotingPool
 
     @property
     def loss(self) -> str:

@@ -17,7 +17,7 @@ from ..algorithm.params import same_value
 from ..algorithm.rounds import EXAMPLES, UPDATES
 from ..calibration.calibration import Calibration, Said, Scores, together
 from ..calibration.coverage import continued
-from ..files.json_values import Tensors, expect
+from ..files.json_values import Tensors, expect, refill
 from ..files.saved_tables import check_tally, features_meta, features_of, labels_meta, labels_of, names_tensors
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features
@@ -26,6 +26,7 @@ from ..learners.calibrated import packed, restore, unpacked, wish
 from ..learners.learner import Learner
 from ..learners.learner_file import restored
 from ..learners.model import Model
+from ..learners.overflow import unharmed
 from ..learners.task import Task
 from .members import Team, members
 from .weighing import Weighing
@@ -74,9 +75,13 @@ class Pool:
     def widen(self) -> None:
         """Members make room when they learn."""
 
-    def unharmed(self) -> contextlib.AbstractContextManager[None]:
-        """Members learn from rows, in which nothing can fail midway."""
-        return contextlib.nullcontext()
+    def unharmed(self, rows: Rows) -> contextlib.AbstractContextManager[None]:
+        """Restore everything if a member overflows on these rows."""
+        return unharmed(self, rows)
+
+    def overflowed(self) -> bool:
+        """Return whether a member has."""
+        return any(member.m.overflowed() for member in self.members)
 
     def forget(self) -> None:
         """Let the members start over with the current features, labels and counts; their losses so far stay."""
@@ -177,7 +182,9 @@ class Pool:
     def learn_row(self, idx: np.ndarray, values: np.ndarray, y: float, c: float = 1.0) -> np.ndarray:
         """Do the same with one sparse row."""
         target = np.array([y], np.int64 if self.many else np.float64)
-        return self.learn(sparse_row(idx, values), target, None if c == 1.0 else np.array([c]))[0]
+        row = sparse_row(idx, values)
+        with self.unharmed(row):
+            return self.learn(row, target, None if c == 1.0 else np.array([c]))[0]
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the answers; nothing changes."""
@@ -217,11 +224,8 @@ class Pool:
         expect(type(meta["many"]) is bool, "whether there are many classes", meta["many"])
         m: Any = learner.model_with(None, features, labels)
         m.many = meta["many"]
-        for k, a in m.kept().items():
-            found = tensors.pop(f"state.{k}", a) if k == "awake" else tensors.pop(f"state.{k}")  # nobody slept in older files
-            expect(found.dtype == a.dtype and found.shape == a.shape, f"{k} of shape {a.shape}", found.shape)
-            expect(bool(np.isfinite(found).all()), f"finite numbers in {k}", found)
-            a[:] = found
+        tensors.setdefault("state.awake", m.weighing.awake)  # nobody slept in older files
+        refill({f"state.{k}": a for k, a in m.kept().items()}, tensors)
         tally = tensors.pop("tally")
         check_tally(tally, m.tally, labels, m.many)
         m.tally[:] = tally

@@ -7,31 +7,25 @@ from typing import Any
 import numpy as np
 
 from ..algorithm.rounds import EXAMPLES, MISTAKES, SEEN, TIE
-from ..calibration.calibration import Calibration, Linked, Scores
+from ..calibration.calibration import Calibration, Scores
 from ..calibration.coverage import Sets, levels_of
-from ..calibration.mixture import Mixture
-from ..engine.compiling import compiled
-from ..families.adaptive import NAG
 from ..inputs.checking import Rows
 from ..inputs.labels import Labels
-from ..learners.learner import Learner, Progress
-from ..learners.model import Model
+from ..learners.learner import Progress
 from ..tasks.classes import answered
 from .members import Member
+from .mixture import Mixture
 from .pool import Pool
-from .weighing import log_loss, mix_losses, mix_margins, votes
-
-LEAST = 1e-12  # probability of a label, so that one wrong certainty removes no learner for ever
+from .weighing import votes
 
 
 class VotingPool(Pool):
-    """Classifiers whose answers are votes, each with its weight; or, by the rule "bayes", probabilities that are mixed."""
+    """Classifiers whose answers are votes, each with its weight."""
 
     labels: Labels
 
     def begin(self) -> None:
-        """Make the calibrators of probabilities."""
-        self.calibrators = [calibrator() for _ in self.members] if self.weighing.rule == "bayes" else []
+        """Make what gives probabilities."""
         self.relabel()
         self.calibration = self.uncalibrated()
 
@@ -42,9 +36,8 @@ class VotingPool(Pool):
         return self.probable() if self.weighing.rule == "bayes" or self.given.get("probabilities") else None
 
     def probable(self) -> Calibration:
-        """Return what makes probabilities of the members' scores; by the rule "bayes" the answer is log odds already."""
-        bayes, asked = self.weighing.rule == "bayes", self.given.get("probabilities")
-        return Linked("log_odds") if bayes and not asked else Mixture(len(self.members), self.known)
+        """Return what makes probabilities of the members' scores."""
+        return Mixture(len(self.members), self.known)
 
     @property
     def dims(self) -> dict[str, int]:
@@ -80,11 +73,6 @@ class VotingPool(Pool):
         for member in self.members:
             member.m.relabel()
 
-    def forget(self) -> None:
-        """Let the members start over with the current features, labels and counts; their losses so far stay."""
-        super().forget()
-        self.calibrators = [calibrator() for _ in self.calibrators]
-
     # ---- running -----------------------------------------------------------------------------------------------------
     def play(self, rows: Rows, y: np.ndarray, c: np.ndarray | None) -> np.ndarray:
         """Answer, then learn, each row in order; return the votes from before each update. y: signs, or codes of many classes."""
@@ -94,12 +82,11 @@ class VotingPool(Pool):
         predicted = np.column_stack([answered(piece)[0] for piece in counted])
         weights = np.ones(len(predicted)) if c is None else c[live]
         wrong = predicted != codes[live][:, None]
-        losses = self._log_losses(counted, weights) if self.calibrators else wrong.astype(np.float64)
-        W = self.weighing.play(losses, weights)
+        W = self.weighing.play(wrong.astype(np.float64), weights)
         mine = (self.many, int(self.tally[SEEN]), int(self.tally[TIE]), self.labels.positive)
         self.see(codes[live])
         out = np.zeros((rows.n, self.dims["class"]))
-        out[live] = self._mixed(W, losses, codes[live]) if self.calibrators else self._voted(W, predicted)
+        out[live] = self._voted(W, predicted)
         if self.calibration is not None and self.calibration.pooled:
             self.calibration.learn([Scores(piece.f, piece.many, piece.positive) for piece in learned], codes, c)
         elif self.calibration is not None:
@@ -146,11 +133,6 @@ class VotingPool(Pool):
     def answer(self, f: list[np.ndarray]) -> np.ndarray:
         """Return the votes of the present weights, given the scores of each member."""
         w = self.weighing.weights
-        if self.calibrators:
-            margins = np.column_stack([log_odds(m, self._one(s)) for m, s in zip(self.calibrators, f, strict=True)])
-            odds = np.empty((len(margins), 1))
-            compiled(mix_margins)(margins, w, LEAST, odds)
-            return odds
         predicted = np.column_stack([member.learner.task.codes(member.m, s) for member, s in zip(self.members, f, strict=True)])
         return self._voted(np.broadcast_to(w, predicted.shape), predicted)
 
@@ -168,47 +150,3 @@ class VotingPool(Pool):
             return counted
         positive = self.labels.positive
         return counted[:, [positive]] - counted[:, [1 - positive]]
-
-    def _mixed(self, W: np.ndarray, losses: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Return the log odds of the positive class in the mixture."""
-        odds = np.empty((len(codes), 1))
-        compiled(mix_losses)(W, losses, codes == self.labels.positive, LEAST, odds)
-        return odds
-
-    def _log_losses(self, learned: list[Progress], c: np.ndarray) -> np.ndarray:
-        """Return the log loss of each member's calibrated probability of the label."""
-        out = np.empty((len(learned), len(c)))
-        for k, piece in enumerate(learned):
-            signs = np.where(piece.y == piece.positive, 1, -1)
-            margins = signs * self.calibrators[k].learn_many(self._one(piece.f), signs, sample_weight=c)
-            compiled(log_loss)(margins, LEAST, out[k])
-        return np.ascontiguousarray(out.T)
-
-    def _one(self, f: np.ndarray) -> np.ndarray:
-        """Return the one score of two classes, of members that have a score for each."""
-        positive = self.labels.positive
-        return f if f.shape[1] == 1 else f[:, [positive]] - f[:, [1 - positive]]
-
-    # ---- files, reading ------------------------------------------------------------------------------------------------
-    def within(self) -> list[Learner]:
-        """Return the learners inside."""
-        return [*super().within(), *self.calibrators]
-
-    def resume(self, learners: list[Any]) -> None:
-        """Restore learners as they were saved."""
-        super().resume(learners)
-        self.calibrators = learners[len(self.members) :]
-
-    def models(self) -> list[tuple[str, Model]]:
-        """Return the models inside, by name."""
-        return super().models() + [(f"calibrator{k}", m.model) for k, m in enumerate(self.calibrators) if m.started]
-
-
-def calibrator() -> NAG:
-    """Return a learner of one number, the factor that makes a score a log odds."""
-    return NAG(loss="log", fit_intercept=False, classes=[-1, 1])
-
-
-def log_odds(calibrator: NAG, f: np.ndarray) -> np.ndarray:
-    """Return scores as log odds, 0 as long as the calibrator has learned nothing."""
-    return calibrator.decision_function(f) if calibrator.__sklearn_is_fitted__() else np.zeros(len(f))

@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
+from ..calibration.platt import shared
 from ..engine.compiling import compiled
-from ..engine.elementary import exp, log, log1p, over
+from ..engine.elementary import exp, log, over
 from ..engine.words import strict
+from ..files.json_values import Tensors, refill
 
 Array = np.ndarray
 PAID, ROUNDS, DELTA, RANGE = range(4)  # totals: what was paid, rounds, AdaHedge's mixability gap, largest sample weight
@@ -55,6 +57,7 @@ def pay(losses: Array, c: float, awake: Array, L: Array, totals: Array, w: Array
     return h
 
 
+@strict
 def hedge(
     losses: Array, c: Array, awake: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array
 ) -> None:
@@ -65,6 +68,7 @@ def hedge(
             pay(losses[i], c[i], awake, L, totals, W[i])
 
 
+@strict
 def adahedge(
     losses: Array, c: Array, awake: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array
 ) -> None:
@@ -89,6 +93,7 @@ def mix_loss(losses: Array, c: float, awake: Array, L: Array, before: float, rat
     return -log(mass) / rate if mass > 0.0 else after - before
 
 
+@strict
 def adahedge_of_mean(P: Array, y: Array, losses: Array, c: Array, awake: Array, L: Array, totals: Array, W: Array) -> None:
     """Weigh answers P by AdaHedge under the square loss; what is paid is the loss of their weighted mean.
 
@@ -108,6 +113,7 @@ def adahedge_of_mean(P: Array, y: Array, losses: Array, c: Array, awake: Array, 
             totals[DELTA] += max(0.0, h - mix_loss(losses[i], c[i], awake, L, before, rate, W[i]))
 
 
+@strict
 def fixed_share(
     losses: Array, c: Array, awake: Array, L: Array, logs: Array, totals: Array, eta: float, alpha: float, mixes: bool, W: Array
 ) -> None:
@@ -142,8 +148,7 @@ def fixed_share(
             for k in range(K):
                 logs[k] -= kept if awake[k] else 0.0
                 if a > 0.0 and K > 1:
-                    w = exp(logs[k])
-                    logs[k] = log((1.0 - a) * w + a * (1.0 - w) / (K - 1.0))
+                    logs[k] = log(shared(exp(logs[k]), a, K))
 
 
 @strict
@@ -153,41 +158,6 @@ def tell(W: Array, predicted: Array, votes: Array) -> None:
         for k in range(predicted.shape[1]):
             if predicted[i, k] >= 0:
                 votes[i, predicted[i, k]] += W[i, k]
-
-
-# ---- mixtures of the members' probabilities ----------------------------------------------------------------------------
-def logit(p: float, least: float) -> float:
-    """Return log odds, of a probability kept `least` away from 0 and 1."""
-    q = min(max(p, least), 1.0 - least)
-    return log(q) - log1p(-q)
-
-
-@strict
-def mix_margins(margins: Array, w: Array, least: float, out: Array) -> None:
-    """Write the log odds of the mixture of members whose log odds are the margins."""
-    for i in range(margins.shape[0]):
-        p = 0.0
-        for k in range(margins.shape[1]):
-            p += w[k] / (1.0 + exp(-margins[i, k]))
-        out[i, 0] = logit(p, least)
-
-
-@strict
-def mix_losses(W: Array, losses: Array, positive: Array, least: float, out: Array) -> None:
-    """Write the log odds of the positive class, given the log losses of the members on the label that came."""
-    for i in range(losses.shape[0]):
-        right = 0.0
-        for k in range(losses.shape[1]):
-            right += W[i, k] * exp(-losses[i, k])
-        out[i, 0] = logit(right if positive[i] else 1.0 - right, least)
-
-
-@strict
-def log_loss(margins: Array, least: float, out: Array) -> None:
-    """Write ln(1 + e^-m) for each margin m, at most that of the probability `least`."""
-    for i in range(margins.shape[0]):
-        m = margins[i]
-        out[i] = min(max(0.0, -m) + log1p(exp(-abs(m))), -log(least))
 
 
 RULES = {"adahedge": adahedge, "hedge": hedge, "fixed_share": fixed_share, "bayes": fixed_share}
@@ -216,6 +186,10 @@ class Weighing:
     def writable(self) -> None:
         """Take copies of arrays that may be read-only."""
         self.__dict__.update({k: np.array(a) for k, a in self.arrays().items()})
+
+    def restore(self, tensors: Tensors) -> None:
+        """Take these from a file, every number of them checked."""
+        refill(self.arrays(), tensors)
 
     def play(self, losses: np.ndarray, c: np.ndarray) -> np.ndarray:
         """Play rounds, a row of losses and a sample weight each; return the weights before each."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 PLAIN = r"^-?\d+(\.\d+)?([eE][-+]?\d+)?$"  # beyond doubt a number
+CODE = r"^\s*[+-]?(0[0-9]|[0-9]{19,}\s*$)"  # what a number would not give back
 MOSTLY = 0.9
 DATES = {"date": "2024-01-31 or 2024-01-31T12:00:00", "dmy": "31/1/2024 or 31.1.2024 12:00", "mdy": "1/31/2024 or 1/31/2024 12:00"}
 PEEK = 200  # rows that tell whether the first one is a header
@@ -79,6 +80,7 @@ class CsvReader(BlockReader):
         self.dates: dict[str, str | None] | None = None  # columns whose cells must be dates; None where no dates are asked for
         self.order: str | None = None  # of day and month in those that are found out
         self.apart: set[str] = set()  # columns that are not features, which stay as they are
+        self.exact = False  # whether numbers that would be written otherwise, such as 007, stay text
         self.named: set[str] = set()  # columns that are named somewhere: a row that holds one is the header
         self.columns: list[str] = []
         self.kinds: dict[str, str] = {}  # integer, number or text, once decided
@@ -245,6 +247,8 @@ class CsvReader(BlockReader):
             return None
         for j, name in enumerate(self.columns):
             self._unfit(name, j, table.column(name), records, faults)
+        if self.exact:
+            self._rewritten(data, records, faults)
         if len(faults) > faulty:
             return None
         rows = record_batch(table, self.kinds)
@@ -262,6 +266,8 @@ class CsvReader(BlockReader):
         table = self._read(data, self.kinds)
         for name in unknown:
             kind = kind_of(self._pointed(table.column(name)))
+            if self.exact and kind in ("integer", "number") and name not in self.numbers:
+                kind = "text" if are_codes(table.column(name)).to_numpy().any() else kind
             if self.dates is not None and kind is not None:
                 kind = self._dates_in(name, kind, table.column(name))
             if kind == "text" and self.decimal == "." and name not in self.ignored:
@@ -311,6 +317,17 @@ class CsvReader(BlockReader):
         if name in self.required and column.null_count:
             for k in np.flatnonzero(column.is_null().to_numpy()).tolist():
                 faults.setdefault(int(records[k]), (j + 1, f"a value in column {name!r}", "none"))
+
+    def _rewritten(self, data: bytes, records: np.ndarray, faults: dict[int, Any]) -> None:
+        """Note codes in columns that began with numbers."""
+        import pyarrow as pa
+
+        cells = self._cells(data, dict.fromkeys(self.columns, pa.string()))
+        for j, name in enumerate(self.columns):
+            if self.kinds.get(name) in ("integer", "number") and name not in self.numbers:
+                for k in np.flatnonzero(are_codes(cells.column(name)).to_numpy()).tolist():
+                    expected = f"a number that is written as it is read in column {name!r}, or declare it categorical or numeric"
+                    faults.setdefault(int(records[k]), (j + 1, expected, repr(cells.column(name)[k].as_py())))
 
     def _read(self, data: bytes, kinds: dict[str, str]) -> Any:
         """Return the cells of records as columns of numbers and texts."""
@@ -458,6 +475,13 @@ def kind_of(column: Any) -> str | None:
     numbers = pc.match_substring_regex(column, f"^{NUMERIC.pattern}$")
     met = counts.field("counts")
     return "number" if (pc.sum(met.filter(numbers)).as_py() or 0) >= MOSTLY * pc.sum(met).as_py() else "text"
+
+
+def are_codes(column: Any) -> Any:
+    """Return which texts a number would not give back: zeros in front, more digits than numbers have."""
+    import pyarrow.compute as pc
+
+    return pc.fill_null(pc.match_substring_regex(column, CODE), False)
 
 
 def order_of(kind: str | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from .stream import Stream, open_reader
 
 LAST = "last"  # in a position: the last prices before it
 MISSING = ("refuse", "hold")
+COUNTED = 3  # rows from which on it is told that a column counts them
 
 
 class Manner(NamedTuple):
@@ -43,6 +45,7 @@ class RoundReader(Reader):
         self.replayable, self.endless = inner.replayable, inner.endless
         self.paths: Sequence[str] = getattr(inner, "paths", [])
         self.time = manner.time  # the column of dates, once it is known
+        self.likely: str | None = None  # the one it was in another source
         self.first: list[float] | None = None  # prices before the first row, where they are known
 
     @property
@@ -69,17 +72,19 @@ class RoundReader(Reader):
         last = self.first if position is None else position.get(LAST)
         before = None if last is None else np.array(last)
         row = 0 if position is None else position.get("examples", 0)
-        for batch in self.inner.batches(position):
-            X, y, names, dates = self.numbers(batch, row)
-            row += batch.n
-            where = batch.position
-            if self.manner.prices or self.manner.missing == "hold":
-                X, before = self.relatives(X, before, names, row - len(X))
-                if len(X) < batch.n:
-                    dates, y = dates if dates is None else dates[1:], y if y is None else y[1:]
-                where = {**where, LAST: before.tolist()} if self.manner.prices else where
-            rows = Rows("dense", (np.ascontiguousarray(X),), len(X), X.shape[1], names).beside(id=dates)
-            yield Batch(rows, y, where)
+        inner: Any = self.inner.batches(position)
+        with closing(inner):  # also where a cell is refused: a thread may be reading ahead
+            for batch in inner:
+                X, y, names, dates = self.numbers(batch, row)
+                row += batch.n
+                where = batch.position
+                if self.manner.prices or self.manner.missing == "hold":
+                    X, before = self.relatives(X, before, names, row - len(X))
+                    if len(X) < batch.n:
+                        dates, y = dates if dates is None else dates[1:], y if y is None else y[1:]
+                    where = {**where, LAST: before.tolist()} if self.manner.prices else where
+                rows = Rows("dense", (np.ascontiguousarray(X),), len(X), X.shape[1], names).beside(id=dates)
+                yield Batch(rows, y, where)
 
     # ---- cells -------------------------------------------------------------------------------------------------------
     def numbers(self, batch: Batch, row: int) -> tuple[np.ndarray, np.ndarray | None, list[str] | None, np.ndarray | None]:
@@ -93,7 +98,10 @@ class RoundReader(Reader):
                 known = [*columns]
                 raise ValueError(f"{self.title} has no column {name!r}. {meant(name, known)}There are {listing(known)}")
         if self.time is None:
-            self.time = next((n for n, array in columns.items() if n not in manner.ignore and is_time(array)), None)
+            apart = {manner.target, *manner.ignore}
+            self.time = self.likely if self.likely in columns else None
+        if self.time is None:
+            self.time = next((n for n, array in columns.items() if n not in apart and (is_time(array) or counts(array))), None)
         apart = {self.time, manner.target, *manner.ignore}
         names = [name for name in columns if name not in apart]
         if not names:
@@ -127,7 +135,10 @@ class RoundReader(Reader):
         if not is_time(array):
             return np.array([str(v) for v in array.to_pylist()], object)
         form = None if is_dates(array) else date_form(array, None)
-        moments = arrow_moments(name, array, form if form in ("dmy", "mdy") else None)
+        try:
+            moments = arrow_moments(name, array, form if form in ("dmy", "mdy") else None)
+        except ValueError:  # whether the day or the month comes first is not known, nor needed
+            return np.array([str(v) for v in array.to_pylist()], object)
         day = moments.astype("M8[D]")
         told = day if (day == moments).all() else moments.astype("M8[s]")
         return np.array([str(v) for v in told], object)
@@ -179,6 +190,15 @@ def is_time(array: Any) -> bool:
 
     texts = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
     return is_dates(array) or (texts and date_form(array, None) is not None)
+
+
+def counts(array: Any) -> bool:
+    """Return whether a column of Arrow counts the rows: whole numbers, each larger by 1 than the one before."""
+    import pyarrow as pa
+
+    if not pa.types.is_integer(array.type) or len(array) < COUNTED or array.null_count:
+        return False
+    return bool((np.diff(array.to_numpy(zero_copy_only=False)) == 1).all())
 
 
 def is_number(v: Any) -> bool:

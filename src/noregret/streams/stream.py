@@ -78,6 +78,8 @@ class Stream:
         waits = self.reader.endless or not self.reader.replayable  # so that asking whether there is more may take for ever
         while not (waits and self.rows == limit) and (batch := next(batches, None)) is not None:
             left = batch.n if limit is None else limit - self.rows
+            if (read := batch.position.get("examples")) is not None:
+                batch = batch._replace(numbers=np.arange(read - batch.n, read))
             self.cut = left < batch.n
             if left:
                 yield batch.cut(0, min(left, batch.n))
@@ -87,7 +89,8 @@ class Stream:
     def _featured(self, front: Front, batch: Batch, learn: bool) -> Batch:
         """Return a batch behind a front; an error names the file."""
         try:
-            return front.batch(batch, learn)
+            with batch.named_in_errors():
+                return front.batch(batch, learn)
         except (ValueError, TypeError) as e:
             if "path" not in batch.position:
                 raise

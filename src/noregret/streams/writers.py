@@ -53,8 +53,13 @@ def convert(
     done = 0
     with drafted(path) as draft:
         table = opened.kind in FORMATS and opened.reader.tabular and kind in TABLES
-        if table and isinstance(opened.reader, CsvReader) and opened.front is not None and opened.front.table is not None:
-            opened.reader.text = tuple(opened.front.table.as_written)
+        if table and isinstance(opened.reader, CsvReader):
+            opened.reader.exact = type(opened.reader) is CsvReader  # other formats declare their numbers
+            if opened.front is not None and opened.front.table is not None:
+                opened.reader.text, opened.reader.numbers = (
+                    tuple(opened.front.table.as_written),
+                    tuple(opened.front.table.as_numbers),
+                )
         width = None if table or kind not in ("csv", "tsv", "parquet") else widest(opened, limit)
         writer = WRITERS[kind](draft, kind, packing, width)
         with contextlib.closing(writer):

@@ -12,7 +12,7 @@ from ..calibration.calibration import Calibration, Linked
 from ..calibration.calibrator import Calibrator
 from ..calibration.coverage import Sets, levels_of
 from ..inputs import checking
-from ..inputs.labels import Coded, Labelled, Labels, plain, refuse_fraction, refuse_mixed
+from ..inputs.labels import Coded, Labels, plain, refuse_fraction
 from ..learners.drivers import Text
 from ..learners.learner import Progress
 from ..learners.task import Task
@@ -125,22 +125,6 @@ def cost_matrix(cost: Any, labels: Labels) -> np.ndarray:
     if not np.isfinite(C).all() or (C < 0.0).any() or np.diag(C).any():
         raise ValueError("costs must be finite and not negative, and 0 for the right answer")
     return C
-
-
-def distinct(y: Labelled) -> tuple[list[Any], np.ndarray]:
-    """Return the different labels in order of first appearance, and which one each row has."""
-    if isinstance(y, Coded):
-        used, codes = distinct(y.codes)
-        return [plain(y.values[k]) for k in used], codes
-    if y.dtype.kind == "O":
-        labels = [plain(v, row) for row, v in enumerate(y.tolist())]
-        refuse_mixed([next(v for v in labels if type(v) is kind) for kind in set(map(type, labels))])
-        index: dict[Any, int] = {}
-        numbers = [index.setdefault(v, len(index)) for v in labels]
-        return list(index), np.array(numbers, np.int64)
-    found, first, inverse = np.unique(y, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    return [plain(v) for v in found[order].tolist()], np.argsort(order)[inverse]
 
 
 def discrete(y: np.ndarray) -> np.ndarray:

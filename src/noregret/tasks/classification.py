@@ -12,10 +12,10 @@ from ..calibration.coverage import Sets, members
 from ..inputs import checking
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features, Named
-from ..inputs.labels import Labelled, Labels, label_array, plain, some
+from ..inputs.labels import Labelled, Labels, distinct, label_array, plain, some
 from ..learners.learner import Learner, Progress
 from ..learners.model import Model
-from .classes import CLASSIFICATION, class_weight_of, distinct, sign, widest
+from .classes import CLASSIFICATION, class_weight_of, sign, widest
 from .compact import Compactable
 from .covered import by_level, covered
 
@@ -74,7 +74,7 @@ class Classifier(Compactable):
         y = self.task.targets(y, rows.n)
         c = self._weigh(y, c, balance=False)
         done: list[Progress] = []
-        with m.unharmed():
+        with m.unharmed(rows if isinstance(rows, Rows) else rows.rows):
             for a, b in self._spans(m, y, c, rows.n):
                 codes = self._codes(m, some(y, slice(a, b)), None if c is None else c[a:b])
                 for i, j in [(0, b - a)] if keep else self.in_room(m, None, b - a):
@@ -220,10 +220,11 @@ class Classifier(Compactable):
         self._check_row(x)
         if c is not None and c[0] == 0.0:
             return before
-        labels.extend(labels.missing([y]))
         idx, values = self._row(m, x, grow=True)
         rows = sparse_row(idx, values)
-        self._run(m, rows, np.array([labels.index[y]]), None if c is None or c[0] == 1.0 else c)
+        with m.unharmed(rows):
+            labels.extend(labels.missing([y]))
+            self._run(m, rows, np.array([labels.index[y]]), None if c is None or c[0] == 1.0 else c)
         self.model = m
         return before
 

@@ -19,7 +19,8 @@ from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Columns, Features, Hashed, Names, is_dicts, stacked
 from ..inputs.labels import label_array
 from ..learners.calibrated import packed, restore, unpacked
-from ..learners.learner import Learner, refuse_names
+from ..learners.columned import refuse_names
+from ..learners.learner import Learner
 from ..learners.task import TASKS, Task, in_runs
 
 

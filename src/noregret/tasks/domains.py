@@ -15,11 +15,11 @@ from ..files.json_values import Tensors, decode, encode, expect
 from ..inputs import checking
 from ..inputs.checking import Rows
 from ..inputs.features import Features, Named, is_dicts
-from ..inputs.labels import Labelled, Labels, some
+from ..inputs.labels import Labelled, Labels, distinct, some
 from ..learners.drivers import Text
 from ..learners.learner import Learner, Progress
 from ..learners.model import Model
-from .classes import answered, distinct
+from .classes import answered
 from .classification import Classifier
 from .loops import COLUMN_PER_DOMAIN
 

@@ -17,6 +17,7 @@ from .opening import OtherOptions, unset
 READ = ("format", "on_bad", "threads", "header", "delimiter", "decimal")  # options of any source of text
 FAR = 3.0  # a relative of most days lies between 1/3 and 3
 NEAR = 0.01  # and those in the middle as near to 1
+LIKELY = "likely"  # among them: the column that named the rounds, said or found out
 NOTED = "rounds"  # in the extras of a model: how its rows were read
 
 
@@ -32,20 +33,21 @@ def opened_rounds(source: Any, y: Any, options: Mapping[str, Any], learner: Any,
             able = [*takes, *READ]
             raise TypeError(f"{name!r} means nothing to {learner.name}. {meant(name, able)}It takes {', '.join(able)}")
     for name, value in given.items():
-        if name in takes and learner.started and known.get(name) != plain(value):
+        if name in takes and learner.started and NOTED in learner.extras and known.get(name) != plain(value):
             was = f"with {name}={known[name]!r}" if name in known else f"without {name}="
             raise OtherOptions(f"the model was trained {was}, not {name}={value!r}: leave out {name}=")
-    own = {**known, **{k: plain(v) for k, v in given.items() if k in takes}}
+    own = {k: v for k, v in known.items() if k != LIKELY} | {k: plain(v) for k, v in given.items() if k in takes}
     asked: dict[str, Any] = {k: tuple(v) if k == "ignore" else v for k, v in own.items()}
     manner = Manner(unit=learner.unit, column=learner.axis, **asked)
     found = rounds(source, y, manner=manner, **{k: v for k, v in given.items() if k in READ})
+    if isinstance(found.reader, RoundReader):
+        found.reader.likely = known.get(LIKELY)
     notes = scouted(found, "prices" in takes)
     if (manner.target is not None or y is not None) and "loss" in learner.defaults and learner.loss is None:
         learner.set_params(loss="square")
         notes.append("The columns are advice: their loss is the square loss (loss, --loss).")
-    reader = found.reader
-    if isinstance(reader, RoundReader):
-        learner.extras[NOTED] = {**own, **({"time": reader.time} if reader.time is not None else {})}
+    named = getattr(found.reader, "time", None)
+    learner.extras[NOTED] = own if named is None else {**own, LIKELY: named}
     return found, notes
 
 
@@ -63,10 +65,11 @@ def scouted(opened: Stream, priced: bool) -> list[str]:
     if not isinstance(reader, RoundReader) or not reader.replayable:
         return []
     scout = RoundReader(copy.copy(reader.inner), reader.manner._replace(prices=False, missing="hold"))
+    scout.likely = reader.likely
     first = next(iter(scout.batches()), None)
     notes = []
-    if scout.time is not None and reader.time is None:
-        notes.append(f"Column {scout.time!r} holds dates, and was taken to name the {reader.manner.unit}s (time, --time).")
+    if scout.time not in (None, reader.time, reader.likely):
+        notes.append(f"Column {scout.time!r} was taken to name the {reader.manner.unit}s (time, --time).")
     reader.time = scout.time
     X = np.empty((0, 1)) if first is None else first.data.arrays[0]
     middle = float(np.median(X)) if priced and len(X) else 1.0

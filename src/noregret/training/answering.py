@@ -60,7 +60,8 @@ def answer(
             if first:
                 warn_of_strangers(opened.name, truth, m.labels)
             first = False
-        f = learner.score_rows(batch.data)
+        with batch.named_in_errors():
+            f = learner.score_rows(batch.data)
         answered = model.answers(f) if isinstance(model, Pipeline) else learner.task.answers(m, f)
         predicted = answered if reject is None else learner.sure(batch.data, reject)
         chances = learner.chances_of(batch.data) if proba else None

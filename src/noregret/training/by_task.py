@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..inputs.labels import Coded, whole
+from ..inputs.labels import Coded, Labels, whole
 from ..learners.learner import Learner
 from ..recommender import Recommender
 from ..spelling import made
@@ -33,16 +33,13 @@ class ByTask(NamedTuple):
     rounds: tuple[str, ...] | None = (
         None  # where it learns from rounds, not rows of features: the options that say how to read them
     )
+    own: bool = False  # whether a learner, or the task itself, must be named: the rows do not tell it
+    guesses: bool = False  # whether a column that is called as labels usually are is taken out of the rows, to judge answers by
     shared: tuple[str, ...] = ()  # parameters that several learners may be given together, as options of a study
     room: str = ""  # what its names begin with, which may be left out where the task is named
     pair: tuple[str, ...] = ()  # where features are made of two columns alone: the options that name them
     of: tuple[str, ...] = ()  # other tasks whose learners do
     around: type[Any] | None = None  # what is trained and saved, made of a learner, where it is more than that
-
-    @property
-    def opens(self) -> bool:
-        """Whether it has its own way to read a source."""
-        return self.rounds is not None or bool(self.pair)
 
 
 # ---- labels --------------------------------------------------------------------------------------------------------------
@@ -78,6 +75,10 @@ def as_given(y: Any, name: str) -> Any:
     return y
 
 
+def as_nothing(y: Any, name: str) -> None:
+    """Return no labels: they are not learned from."""
+
+
 def present(y: Any) -> None:
     """Refuse a source without labels."""
     if y is None:
@@ -104,14 +105,15 @@ BY_TASK = {
     "one_class": ByTask(as_marks, None, start=NOVELTY, labelled=False),
     # Costs decide between strategies; this one bets on nothing but that the best constant portfolio is worth following.
     "portfolio": ByTask(
-        as_given, None, start="portfolio.eg", labelled=False, rounds=("prices", "missing", "time", "ignore"),
+        as_given, None, start="portfolio.eg", own=True, labelled=False, rounds=("prices", "missing", "time", "ignore"),
         shared=("cost", "entry"), room="portfolio.",
     ),
     "experts": ByTask(
-        as_given, None, start="experts", labelled=False, rounds=("target", "time", "ignore"), shared=("rule", "loss"),
+        as_given, None, start="experts", own=True, labelled=False, rounds=("target", "time", "ignore"), shared=("rule", "loss"),
     ),
+    "components": ByTask(as_nothing, None, start="online_pca", own=True, labelled=False, guesses=True, shared=("k",)),
     "recommendation": ByTask(
-        as_numbers, sum_distances, start="fm_regressor", pair=("user", "item"), of=("regression", "classification"),
+        as_numbers, sum_distances, start="fm_regressor", own=True, pair=("user", "item"), of=("regression", "classification"),
         around=Recommender,
     ),
 }  # fmt: skip
@@ -157,8 +159,10 @@ def titled_name(model: Any) -> str:
 
 def suited(y: Any, learner: Learner) -> Any:
     """Return the labels of a stream as this learner takes them; labels that mean classes it knows, as those are written."""
-    y, known = by_task(learner).suited(y, learner.name), getattr(learner.held, "labels", None)
-    return y if known is None else known.read(y)
+    y = by_task(learner).suited(y, learner.name)
+    if y is None or not learner.task.labelled:
+        return y
+    return (Labels() if learner.held is None else learner.held.labels).read(y)
 
 
 # ---- where no learner is named ---------------------------------------------------------------------------------------------

@@ -18,8 +18,12 @@ USUAL = ("label", "target", "class", "y")  # names of columns that hold labels, 
 def with_target(opened: Stream, *models: Any) -> tuple[Stream, list[str]]:
     """Return a stream that has labels if the models need them, and a note if their column was guessed.
 
-    None stands for a model that is still to be chosen. A table whose column of labels cannot be guessed is refused.
+    None stands for a model that is still to be chosen. A table whose column of labels cannot be guessed is refused, unless models
+    only judge by labels.
     """
+    if models and all(map(judges_by_labels, models)):
+        columns = columns_without_labels(opened)
+        return (opened, []) if columns is None else with_guess(opened, columns)
     columns = columns_without_labels(opened) if all(map(needs_labels, models)) else None
     if columns is None:
         return opened, []
@@ -72,6 +76,11 @@ def with_guess(opened: Stream, columns: list[str]) -> tuple[Stream, list[str]]:
 def needs_labels(model: Any) -> bool:
     """Return whether a model cannot learn from rows without labels."""
     return model is None or by_task(model).labelled
+
+
+def judges_by_labels(model: Any) -> bool:
+    """Return whether labels, where there are any, are no part of the rows of a model, although it learns without them."""
+    return model is not None and by_task(model).guesses
 
 
 def guessed(columns: list[str], usual: str | None, table: Table) -> str | None:

@@ -69,7 +69,8 @@ def train(
     model there it begins; no `model` is Auto for labels, AutoRegressor for numbers, and without labels NORMANovelty on random bins
     of scaled columns. With `follow` a file of lines is read to its last whole line, and on as it grows, until `stop` says so.
     `watch` is called with the rows so far, the stream and the model; `answered` with the model, some rows, their labels and
-    weights, and the answers to them where there are no classes. The other options are those of `stream`.
+    weights, and the answers to them where there are no classes. The other options are those of `stream`, and `task` as in
+    `compare`.
 
     >>> import noregret as nr
     >>> done = nr.train("synthetic:linear?n=2000&d=10&seed=1", nr.PA1(C=0.1))
@@ -85,7 +86,7 @@ def train(
 
     chosen: Any
     more: list[str] = []
-    if not going_on and model is None and (task is None or not BY_TASK[task].opens):
+    if not going_on and model is None and (task is None or not BY_TASK[task].own):
         opened, notes = with_target(stream(source, y, **options), None)
         opened = growing(opened)
         chosen, opened, more = first_learner(opened, task)
@@ -240,8 +241,9 @@ class Job:
             return
         bias = has_bias(learner)
         features = None if learner.started else self.opened.features(batch.data, bias)
-        y = suited(batch.y, learner)
-        with pausing(learner.held and learner.held.calibration, self.at["epoch"] > 0):
+        with batch.named_in_errors():
+            y = suited(batch.y, learner)
+        with batch.named_in_errors(), pausing(getattr(learner.held, "calibration", None), self.at["epoch"] > 0):
             done = learner.learn_rows(batch.data, y, batch.c, features, keep=False)
         if isinstance(self.model, Pipeline):
             self.model.noted(batch.data, y)

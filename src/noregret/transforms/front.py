@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -250,7 +251,7 @@ def map_of(meta: Mapping[str, Any]) -> Map:
 def through(m: Map, rows: Rows, learn: bool, measured: np.ndarray | None = None) -> Rows:
     """Return what a map makes of rows, with their side columns: a map may make new rows."""
     out = m.rows(rows, learn, measured)
-    return out if out.columns is rows.columns else out._replace(columns=rows.columns)
+    return out._replace(columns=rows.columns, total=math.nan)
 
 
 def count(y: Any) -> int:

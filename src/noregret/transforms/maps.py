@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from ..algorithm.kernel_options import snake
 from .first import First
+from .learned import LEARNED
 from .namespaces import Namespaces
 from .nystroem import Nystroem
 from .per_entry import PerEntry
@@ -26,5 +27,5 @@ def register(cls: type[M]) -> type[M]:
     return cls
 
 
-for known in (Scale, Normalize, PerEntry, RandomFourier, RandomBinning, Nystroem, Namespaces, First):
+for known in (Scale, Normalize, PerEntry, RandomFourier, RandomBinning, Nystroem, Namespaces, First, *LEARNED):
     register(known)

@@ -12,9 +12,9 @@ from ..engine.words import strict
 from ..inputs import checking
 from ..inputs.checking import Rows
 from ..parts.kernels import RBF, Cauchy, Laplacian, Linear, Polynomial
+from ..spaces.orthogonal import eigen
 from .draws import compiled_for
 from .feature_map import FeatureMap, entries, kernel_among, whole
-from .orthogonal import eigen
 from .random_features import GAUSS
 from .similarity import between, exact, value
 

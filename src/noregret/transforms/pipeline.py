@@ -24,8 +24,10 @@ from ..learners.learner_file import as_value, restored
 from ..learners.merging import aligned, joined
 from ..tasks.classes import widest
 from ..tasks.classification import Classifier
+from ..unsupervised.components import Components
 from .feature_map import Approximation, FeatureMap
 from .front import Front, map_meta, map_of
+from .learned import as_map
 from .maps import MAPS
 from .scale import Normalize
 from .side_columns import targets_and_sides
@@ -39,14 +41,15 @@ __all__ = ["Category", "Cross", "Date", "Hash", "Ignore", "Number", "Pipeline", 
 
 ASKED = (
     "decision_function", "predict_proba", "predict_proba_one", "predict_set", "predict_set_one", "predict_interval",
-    "predict_interval_one", "calibrate",
+    "predict_interval_one", "calibrate", "transform", "errors",
 )  # fmt: skip  # of the learner, where it has them
 
 
 def pipeline(*steps: Any) -> Pipeline:
     """Return a pipeline: a Table or settings of one (Text, Category, Cross, Hash, ...), maps of rows, and last a learner.
 
-    Maps are Scale, Normalize, those to the features of a kernel (RandomFourier, RandomBinning, Nystroem), and registered ones.
+    Maps are Scale, Normalize, those to the features of a kernel (RandomFourier, RandomBinning, Nystroem), learners of components
+    (OnlinePCA, OnlineSVD, DictionaryLearner), and registered ones.
 
     Settings are merged into one Table. The result is a learner: it learns, answers, saves and merges as one.
 
@@ -78,14 +81,14 @@ class Pipeline(Saved):
     file_tag = "pipeline"
 
     def __init__(self, steps: Any) -> None:
-        self.steps = steps
+        self.steps = [*map(as_map, steps[:-1]), steps[-1]] if any(isinstance(s, Components) for s in steps[:-1]) else steps
         self.check_rows()
         self._front: Front | None = None
 
     def check_rows(self) -> None:
         """Refuse steps out of order."""
         steps = self.steps
-        if not steps or not isinstance(steps[-1], Learner):
+        if not steps or not isinstance(steps[-1], (Learner, Components)):
             raise TypeError("the last step of a pipeline must be a learner, such as PA1()")
         for i, step in enumerate(steps[:-1]):
             if not isinstance(step, Table) and type(step) not in MAPS.values():
@@ -235,17 +238,17 @@ class Pipeline(Saved):
         kept = self.learner.held, self._front
         self.learner.model = self._front = None
         learner = self.learner
-        epochs = learner.epochs if epochs is None else epochs
+        epochs = getattr(learner, "epochs", 1) if epochs is None else epochs
         if not (isinstance(epochs, (int, np.integer)) and epochs >= 1):
             raise ValueError(f"epochs must be a whole number of at least 1, got {epochs!r}")
         try:
             rows, y, c = self._given(X, y, sample_weight)
-            rng = np.random.default_rng(learner.seed)
+            rng = np.random.default_rng(getattr(learner, "seed", 0))
             for epoch in range(epochs):
                 if epoch == 1:
                     rows = self.front.scaled(self._data(X), False)
-                order = rng.permutation(rows.n) if learner.shuffle else None
-                with pausing(learner.model.calibration if epoch else None, epoch > 0):
+                order = rng.permutation(rows.n) if getattr(learner, "shuffle", False) else None
+                with pausing(getattr(learner.held, "calibration", None) if epoch else None, epoch > 0):
                     self._learn(*(rows, y, c) if order is None else shuffled(rows, y, c, order), learn=epoch == 0)
         except BaseException:
             learner.model, self._front = kept
@@ -272,12 +275,18 @@ class Pipeline(Saved):
 
     def _said(self, rows: Rows) -> Any:
         """Return the answer to one row."""
-        learner: Any = self.learner
+        learner: Any = self._answering()
         m = learner.held
         if m is None:
             m = learner.new_model(rows, self.front.features(has_bias(learner)))
         m.features.check(rows, type(learner).__name__)
         return learner.task.answer(m, m.score(learner.place(m, rows, grow=False))[0])
+
+    def _answering(self) -> Any:
+        """Return the learner, if it answers: one of components does not."""
+        if isinstance(self.learner, Components):
+            raise TypeError(f"{self.learner.name} learns components, and answers nothing: use transform or errors")
+        return self.learner
 
     def answers(self, f: np.ndarray) -> np.ndarray:
         """Return the answers for the scores of rows."""
@@ -302,6 +311,7 @@ class Pipeline(Saved):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for each row."""
+        self._answering()
         return np.concatenate([self.answers(f) for f in self._scores(X)])
 
     def _decision_function(self, X: Any) -> np.ndarray:
@@ -380,6 +390,18 @@ class Pipeline(Saved):
         if found is None:
             raise ValueError("expected a step that approximates a kernel, such as RandomFourier(); there is none in this pipeline")
         return found.approximation_error(self.front.scaled(self._data(X), False), pairs, delta, seed)
+
+    def _transform(self, X: Any) -> np.ndarray:
+        return np.concatenate([z for z, _ in self._taken_apart(X)])
+
+    def _errors(self, X: Any) -> np.ndarray:
+        return np.concatenate([e for _, e in self._taken_apart(X)])
+
+    def _taken_apart(self, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield coordinates and squared residuals of rows, where the learner is one of components."""
+        learner: Any = self.learner
+        for _, _, rows in self.front.in_pieces(self._data(X), False):
+            yield learner.answered_rows(rows)
 
     # ---- as a whole ------------------------------------------------------------------------------------------------------
     def reset(self) -> Self:

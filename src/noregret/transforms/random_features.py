@@ -17,9 +17,9 @@ from ..engine.elementary import FAR, far_sine_cosine, sine_cosine
 from ..engine.words import rare, strict
 from ..inputs.checking import Rows
 from ..parts.kernels import RBF, Cauchy, Laplacian
+from ..spaces.orthogonal import orthonormal
 from .draws import Draws, Grids, compiled_for, fill, phases
 from .feature_map import FeatureMap, diameter, entries, hoeffding, kernel_among, whole
-from .orthogonal import orthonormal
 
 FORMS = ("paired", "phase")
 GAUSS, LAPLACE = RBF(), Laplacian()
@@ -270,7 +270,7 @@ def stirred(h):
 
 
 @strict
-def binned(kind, seed, starts, indices, data, repeated, place, W, sigma, block, spare, sums, out):
+def binned(kind, seed, starts, indices, data, repeated, place, W, sigma, block, spare, bins, sums, out):
     """Write the columns of every row, one for each grid; return the first row that overflows, or -1.
 
     A coordinate of 0 is in bin 0 of every grid. Bins other than 0 are hashed with their coordinate and added up, so that what is
@@ -288,12 +288,16 @@ def binned(kind, seed, starts, indices, data, repeated, place, W, sigma, block, 
             if place[j] < 0:
                 fill(kind, seed, j, spare)
             w = W[place[j]] if place[j] >= 0 else spare
+            far = 0
             for p in range(P):
-                bin_ = np.ceil(data[k] / (sigma * w[p]) - w[P + p])
-                if not abs(bin_) < 9007199254740992.0:
-                    return r
-                if bin_ != 0.0:
-                    sums[p] += stirred(np.int64(bin_) ^ stirred(j + 1))
+                bins[p] = np.ceil(data[k] / (sigma * w[p]) - w[P + p])
+                far += 0 if abs(bins[p]) < 9007199254740992.0 else 1
+            if far:
+                return r
+            own = stirred(j + 1)
+            for p in range(P):
+                mark = stirred(np.int64(bins[p]) ^ own)
+                sums[p] += mark if bins[p] != 0.0 else 0
         for p in range(P):
             out[r * P + p] = p * block + ((stirred(sums[p]) >> 1) & 0x7FFFFFFFFFFFFFFF) % block
     return -1
@@ -347,7 +351,7 @@ class RandomBinning(FeatureMap):
         found, P = entries(rows), self.stored
         place, W = self._draws.ready(found.indices, rows.width, found.repeated)
         at = np.empty(rows.n * P, np.uint32)
-        spare = np.empty(2 * P), np.empty(P, np.int64)
+        spare = np.empty(2 * P), np.empty(P), np.empty(P, np.int64)
         run = compiled_for(binned, Grids())
         bad = run(self._draws.seed, *found, place, W, 1.0 / float(self.kernel.gamma), self.outputs // P, *spare, at)
         if bad >= 0:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..engine.compiling import compiled
 from ..engine.words import strict
-from ..inputs.checking import Rows
+from ..inputs.checking import Rows, row_of, total_of, warn_of_tiny
 from .step import Map
 
 COUNT, MEAN, SQUARES = range(3)  # rows of the statistics
@@ -49,7 +49,7 @@ def scale_entry(stats, j, x, learn, center, floor):
     size = np.sqrt(square if center else square + mean * mean)
     if not size < np.inf:
         return np.nan  # the sum of squares overflowed; callers refuse it
-    if size <= floor:
+    if size <= floor * min(1.0, abs(mean)):
         return 0.0 if center and n > 0.0 else x
     return (x - mean) / size if center else x / size
 
@@ -71,7 +71,8 @@ def scale_sparse(indices, data, out, stats, measured, learn, center, floor):
 def scale_if_common(stats, j, x, rows, learn, floor):
     """Count a value of feature j and return it standardised: centred if at least half of the rows store it, and values differ."""
     centred = scale_entry(stats, j, x, learn, 1, floor)
-    if 2.0 * stats[COUNT, j] >= rows[0] and stats[SQUARES, j] > floor * floor * stats[COUNT, j]:
+    least = floor * min(1.0, abs(stats[MEAN, j]))
+    if 2.0 * stats[COUNT, j] >= rows[0] and stats[SQUARES, j] > least * least * stats[COUNT, j]:
         return centred
     return scale_entry(stats, j, x, 0, 0, floor)
 
@@ -140,8 +141,8 @@ class Scale(Map):
     are centred. Other sparse rows are not, so that zeros stay zeros: a feature is divided by the root mean square of its stored
     entries so far. `center` decides otherwise; "common" centres the features that at least half of the rows store, unless all
     their values are equal, and leaves zeros alone in dense rows too: for numbers that no Table tells from categories and words. A
-    feature that hardly differs from its mean, or uncentred from 0 (by at most `floor`), becomes 0 when centred and stays itself
-    when not.
+    feature that hardly differs from its mean (by at most `floor`, or that share of a mean below 1) becomes 0 when centred, and one
+    that is 0 stays itself when not.
 
     Centred, x becomes (x - mean_t) / sd_t: the mean and standard deviation of the t values so far, x among them (Welford 1962), the
     sum of squares divided by t. With `clip`, at most that in size: one outlier then moves the weights no more than other rows do.
@@ -170,6 +171,8 @@ class Scale(Map):
         center = self.center if self.center is not None else rows.layout == "dense" or measured is not None
         if rows.layout == "dense" and rows.width != (self._width or rows.width):
             raise ValueError(f"X has {rows.width} features, but Scale is expecting {self._width} features as input")
+        if learn:
+            warn_of_tiny(rows, total_of(rows))
         data = rows.arrays[-1]
         out = np.empty(data.shape)
         stats = self._room(rows, learn)
@@ -185,9 +188,9 @@ class Scale(Map):
             some = np.empty(0, bool) if measured is None else measured
             bad = compiled(scale_sparse)(rows.arrays[1], data, out, stats, some, *settings)
         if bad >= 0:
-            row = bad // rows.width if rows.layout == "dense" else int(np.searchsorted(rows.arrays[0], bad, side="right")) - 1
             raise ValueError(
-                f"standardising {data.ravel()[bad]:g} in row {row} overflows; expected values below 1e150 in size. Rescale them."
+                f"standardising {data.ravel()[bad]:g} in row {row_of(rows, bad)} overflows; expected values below 1e150 in size. "
+                "Rescale them."
             )
         if self.clip is not None:
             np.clip(out, -self.clip, self.clip, out=out, where=True if measured is None else measured)

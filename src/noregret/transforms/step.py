@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,8 @@ class Step:
     @classmethod
     def settings(cls) -> dict[str, Any]:
         """Return the settings and their defaults."""
-        return {k: p.default for k, p in inspect.signature(cls).parameters.items() if p.kind is not p.VAR_POSITIONAL}
+        kind: Any = cls
+        return dict(_settings(kind))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name."""
@@ -47,6 +49,11 @@ class Step:
         given = self.settings()
         changed = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items() if not same_value(v, given[k]))
         return f"{type(self).__name__}({changed})"
+
+
+@cache
+def _settings(kind: Any) -> dict[str, Any]:
+    return {k: p.default for k, p in inspect.signature(kind).parameters.items() if p.kind is not p.VAR_POSITIONAL}
 
 
 class Map(Step):

@@ -271,6 +271,8 @@ class Table(Step):
         if self._schema is None:
             wanted = [*self._roles, *(n for c in self._crosses for n in c)]
             absent = [n for n in wanted if n not in found and n.rpartition(".")[0] not in found]  # when.month is made of when
+            if learn:
+                absent += [n for n in listed(self.ignore) if n not in names]
             if absent:
                 raise ValueError(unknown(absent, names))
             if learn:

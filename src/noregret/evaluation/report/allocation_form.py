@@ -148,6 +148,7 @@ PORTFOLIO = Form(
     trivial="the market of equal shares, and two that only hindsight knows",
     manner="each choosing its weights before the day",
     curves="Wealth and drawdown",
+    signed=True,
     linear=True,
 )
 EXPERTS = Form(

@@ -24,6 +24,7 @@ class Form(NamedTuple):
     trivial: str = "answers from the labels alone"  # what baselines are
     manner: str = "each predicting before it learns"  # how learners take a stream
     curves: str = "Learning curves"  # what they are
+    signed: bool = False  # whether regret is often below 0, so that a logarithmic axis shows little of it
     linear: bool = False  # whether curves are drawn over equal steps, and not over a logarithm of them
 
 
@@ -37,6 +38,7 @@ FORMS: dict[str, Form] = {
 OF_TASKS = {  # imported when a report is shown
     "portfolio": "allocation_form:PORTFOLIO",
     "experts": "allocation_form:EXPERTS",
+    "components": "component_form:COMPONENTS",
     "recommendation": "rating_form:RATINGS",
 }
 

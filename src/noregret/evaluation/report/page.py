@@ -107,7 +107,8 @@ def payload(report: Report, rows: Sequence[Learner]) -> dict[str, Any]:
     ]
     true_drifts = report.data.get("true_drifts") or []
     found = {"winner": report.winner, "shown": SHOWN, "data": {"true_drifts": true_drifts}, "learners": learners}
-    found |= {"unit": f"{report.data.get('unit', 'example')}s", "linear": report.form.linear}
+    found |= {"unit": f"{report.data.get('unit', 'example')}s", "one": summary.each(report)}
+    found |= {"linear": report.form.linear, "signed": report.form.signed}
     found["baselines"] = [{"label": row["label"], "curve": row["curve"]} for row in summary.baselines(report)]
     return rounded({**found, "measures": [m._asdict() for m in summary.measures(rows)], "sweep": sweep_view(rows)})
 
@@ -186,8 +187,9 @@ def results(report: Report, rows: Sequence[Learner]) -> str:
     names = [("losses", name) for name in dict.fromkeys(name for row in rows for name in row["losses"])]
     names += [("metrics", name) for name in dict.fromkeys(name for row in rows for name in row["metrics"])]
     names = [found for found in names if found != ("metrics", "log_loss") or ("losses", "log") not in names]  # the same figure
-    heads = [f"{words(name)} loss" if group == "losses" else words(name) for group, name in names]
     known = {("metrics", shown.name): shown.form for shown in all_columns() if shown.form is not None}
+    called = {shown.name: shown.head for shown in all_columns() if shown.form is not None}
+    heads = [f"{words(name)} loss" if group == "losses" else called.get(name, words(name)) for group, name in names]
     forms = {(group, name): known.get((group, name)) or even(row[group].get(name) for row in rows) for group, name in names}
     lines = [(row["label"], [(v := row[group].get(name), forms[group, name](v)) for group, name in names]) for row in rows]
     if len(rows) == 1:  # there is nothing to compare: a list has room on every screen
@@ -234,13 +236,14 @@ def regret(report: Report, rows: Sequence[Learner], chosen: Learner) -> str:
             stories.append(f'<p class="story" data-regret="{i}"{hide}>{escape(summary.regret_words(row))}</p>')
             facts.append(f'<dl data-regret="{i}"{hide}>{regret_facts(row["regret"])}</dl>')
     own = ", each in its own loss" if len({row["regret"]["loss"] for row in having}) > 1 else ""
-    few = f" {SHOWN} are drawn at first; a click on a name shows another." if len(having) > SHOWN else ""
+    few = f" {SHOWN} curves are drawn at first; a click on a name shows another." if len(having) > SHOWN else ""
     measured = any((row["regret"].get("bound_measures") or "regret") != "regret" for row in having)
+    falls = f"Lost beyond the best in hindsight; {'its mean ' if report.form.signed else ''}should fall to 0."
     every = f"Regret {summary.each(report)}{own}; on log axes only what is above 0.{few}"
     so_far = (first["regret"].get("title") or "loss").split(" before")[0].capitalize()
     charts = [
         chart("regret-loss", f"{so_far} so far", "The shaded gap is the regret."),
-        chart("regret-bound", "Regret", "Lost beyond the best in hindsight; should fall to 0."),
+        chart("regret-bound", "Regret", falls),
         chart("regret-measured", "What the theorem bounds", "Measured on this stream, and never to exceed the bound.")
         if measured
         else "",

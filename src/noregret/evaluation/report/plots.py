@@ -110,16 +110,17 @@ def regret(figure: Any, report: Report, rows: Sequence[Learner], who: Learner) -
     bounded = found.get("bound") is not None and bool(c.get("bound"))
     panels = 3 if bounded and about != "regret" else 2
     figure.set_size_inches(4.6 * panels, 4.2)
-    left, right, *third = (new_axes(a, "examples", "") for a in figure.subplots(1, panels))
-    left.set_title("Loss so far", loc="left")
-    left.set_ylabel(f"cumulative {words(found['loss'])} loss")
+    left, right, *third = (new_axes(a, f"{report.data.get('unit', 'example')}s", "") for a in figure.subplots(1, panels))
+    title = found.get("title")
+    left.set_title(f"{(title or 'loss').split(' before')[0].capitalize()} so far", loc="left")
+    left.set_ylabel(title or f"cumulative {words(found['loss'])} loss")
     line(left, c["examples"], c["cumulative"], 0, who["label"], bold=True)
     line(left, c["examples"], c["comparator"], 2, summary.best_words(found), dash=1, bold=True)
     left.fill_between(c["examples"], numbers(c["cumulative"]), numbers(c["comparator"]), color=lines(1)[0], alpha=0.18, linewidth=0)
     thousands(left.xaxis)
     thousands(left.yaxis)
     each = [None if v is None else v / n for v, n in zip(c["regret"], c["examples"], strict=True)]
-    right.set_title("Regret an example", loc="left")
+    right.set_title(f"Regret {summary.each(report)}", loc="left")
     line(right, c["examples"], each, 0, "regret", bold=True)
     if bounded and about == "regret":
         line(
@@ -142,7 +143,7 @@ def regret(figure: Any, report: Report, rows: Sequence[Learner], who: Learner) -
 
 def regrets(figure: Any, report: Report, rows: Sequence[Learner], _: Learner) -> None:
     """Draw the regret an example of every learner."""
-    axes = new_axes(figure.subplots(), "examples", "regret an example")
+    axes = new_axes(figure.subplots(), f"{report.data.get('unit', 'example')}s", f"regret {summary.each(report)}")
     drawn = []
     for i, row in enumerate(rows):
         if row["regret"] and row["regret"].get("curve"):
@@ -152,7 +153,7 @@ def regrets(figure: Any, report: Report, rows: Sequence[Learner], _: Learner) ->
             drawn.append(each)
     logarithmic(axes, [v for values in drawn for v in values])
     keep_runaways_out(axes, drawn)
-    axes.set_title("Regret an example", loc="left")
+    axes.set_title(f"Regret {summary.each(report)}", loc="left")
     legend(figure, axes)
 
 

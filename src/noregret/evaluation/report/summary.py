@@ -43,6 +43,8 @@ WORDS = {
     "brier": "Brier score",
     "ece": "calibration error",
     "unforecast": "rows without forecast",
+    "unexplained": "unexplained energy",
+    "residual": "mean squared residual",
 }
 BLANK: Learner = {
     "model": None,
@@ -331,7 +333,9 @@ def measures(learners: Sequence[Learner]) -> list[Measure]:
         named["loss"] = f"{words(followed.pop())} loss"
     keys = [*(k for k in order if k in found), *(k for k in found if k not in order)]
     shares = ("accuracy", "drawdown")
-    return [Measure(k, named.get(k, words(k)), k.endswith("error") or k in shares, k in log_curves()) for k in keys]
+    return [
+        Measure(k, named.get(k, words(k)), k.endswith(("error", "unexplained")) or k in shares, k in log_curves()) for k in keys
+    ]
 
 
 def sweep_measures(learners: Sequence[Learner]) -> list[Measure]:
@@ -339,17 +343,9 @@ def sweep_measures(learners: Sequence[Learner]) -> list[Measure]:
     loss = main_loss(learners)
     shares = any(learner["error"] is not None for learner in learners)
     named = {name: f"{'error' if shares else 'loss'} in {head}" for name, head in REST.items()}
-    scores = {
-        name: words(name) for name in every("scores") if name in (*learners[0]["metrics"],) and len(learners[0]["losses"]) == 0
-    }
-    named |= {
-        "error": "error",
-        **scores,
-        "paid": "paid",
-        "loss": f"{words(loss or '')} loss",
-        "regret": "regret",
-        "nonzeros": "non-zero weights",
-    }
+    named |= {"error": "error", "loss": f"{words(loss or '')} loss", "regret": "regret", "nonzeros": "non-zero weights"}
+    if not learners[0]["losses"]:  # measured otherwise than by losses of answers
+        named = {name: words(name) for name in ("residual", *every("scores"), "paid") if name in learners[0]["metrics"]} | named
     having = {k: t for k, t in named.items() if any(figure(row, k, loss) is not None for row in learners)}
     return [Measure(k, t, shares and k in (*REST, "error")) for k, t in having.items()]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 from time import perf_counter, thread_time
 from typing import Any
@@ -18,7 +19,6 @@ from ...streams.stream import Stream
 from ...text import meant, plural
 from ...training.allocating import READ, learn_rounds, opened_rounds
 from ...training.by_task import BY_TASK, by_task, made_for
-from ...transforms.pipeline import Pipeline
 from ...version import __version__
 from ..kinds import KINDS, Kind
 from ..measures.allotted import told_weights
@@ -28,15 +28,6 @@ from ..report.summary import known_figure
 
 OWN = ("limit", "sort", "watch", "stop", "regret", "days", "regret_watch", "regret_rows")  # options of the study itself
 DAYS = 252  # of a year on which stocks are traded
-
-
-def by_rounds(task: str | None, models: Any) -> str | None:
-    """Return the task, if it is measured round by round: the one that is named, or that of the learners."""
-    first = models[0] if isinstance(models, (list, tuple)) and models else models
-    if task is None and isinstance(first, (str, Base)):
-        found = made_for(None, first)
-        task = None if isinstance(found, Pipeline) else str(found.task)
-    return task if task is not None and KINDS[task].rounds is not None else None
 
 
 class RoundRun:
@@ -63,6 +54,10 @@ class RoundRun:
             if self.path.go(b - a):
                 self.path.mark(self.figures.point(self.learner))
             a = b
+
+    def warm(self, batch: Batch) -> None:
+        """Let a clone take a round, so that what is compiled is ready."""
+        learn_rounds(self.learner.clone(), batch.cut(0, 1))
 
     def finish(self) -> None:
         """Note the last point."""
@@ -156,37 +151,17 @@ def passed(kind: str, opened: Stream, runs: Sequence[RoundRun], own: Mapping[str
     """Take the stream once; return the report."""
     entry = runs[0].kind
     assert entry.rounds is not None
-    stop, watch, limit = own.get("stop") or (lambda: False), own.get("watch"), own.get("limit")
     hindsight: Any = entry.rounds.hindsight()
-    examples, reading, stopped = 0, 0.0, False
     first = last = None
-    source = within(opened, limit)
-    with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
-        while True:
-            start = perf_counter()
-            batch = next(source, None)
-            reading += perf_counter() - start
-            if batch is None:
-                break
-            if examples == 0:
-                warm(batch, runs)
-            going = [run for run in runs if run.failed is None]
-            list(pool.map(attempt, going, itertools.repeat(batch)))
-            for run in going:
-                if run.failed is not None and (kind == "evaluate" or all(r.failed for r in runs)):
-                    raise run.failed
-            if own.get("regret") is not False:
-                hindsight.add(batch.data.arrays[0], runs[0].learner)
-            examples += batch.data.n
-            if batch.data.column("id") is not None:
-                first, last = first or str(batch.data.columns["id"][0]), str(batch.data.columns["id"][-1])
-            if watch is not None:
-                watch(examples, opened, runs)
-            if stop():
-                stopped = True
-                break
-    if examples == 0:
-        raise opened.nothing()
+
+    def taken(batch: Batch) -> None:
+        nonlocal first, last
+        if own.get("regret") is not False:
+            hindsight.add(batch.data.arrays[0], runs[0].learner)
+        if batch.data.column("id") is not None:
+            first, last = first or str(batch.data.columns["id"][0]), str(batch.data.columns["id"][-1])
+
+    examples, reading, stopped = walked(kind, within(opened, own.get("limit")), opened, runs, own, taken)
     done = [run for run in runs if run.failed is None]
     for run in done:
         run.finish()
@@ -219,7 +194,46 @@ def passed(kind: str, opened: Stream, runs: Sequence[RoundRun], own: Mapping[str
     return Report(kind, data, results, None, notes, own.get("sort") or entry.decides)
 
 
-def within(opened: Stream, limit: int | None) -> Iterator[Batch]:
+def walked(
+    kind: str,
+    source: Generator[Any, None, None],
+    opened: Stream,
+    runs: Sequence[Any],
+    own: Mapping[str, Any],
+    taken: Callable[[Any], None],
+) -> tuple[int, float, bool]:
+    """Let every learner take the batches of a source; return their rows, the seconds of reading, and whether someone asked to stop.
+
+    `taken` is called with each batch that was learned. A learner that fails is left behind, unless it is the only one.
+    """
+    stop, watch = own.get("stop") or (lambda: False), own.get("watch")
+    examples, reading = 0, 0.0
+    with closing(source), ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
+        while True:
+            start = perf_counter()
+            batch = next(source, None)
+            reading += perf_counter() - start
+            if batch is None:
+                break
+            if examples == 0:
+                warm(batch, runs)
+            going = [run for run in runs if run.failed is None]
+            list(pool.map(attempt, going, itertools.repeat(batch)))
+            for run in going:
+                if run.failed is not None and (kind == "evaluate" or all(r.failed for r in runs)):
+                    raise run.failed
+            taken(batch)
+            examples += batch.n
+            if watch is not None:
+                watch(examples, opened, runs)
+            if stop():
+                return examples, reading, True
+    if examples == 0:
+        raise opened.nothing()
+    return examples, reading, False
+
+
+def within(opened: Stream, limit: int | None) -> Generator[Batch, None, None]:
     """Yield rounds, at most `limit`; a first row of prices makes none, and is no batch."""
     left = limit
     for batch in opened.chunks():
@@ -233,23 +247,23 @@ def within(opened: Stream, limit: int | None) -> Iterator[Batch]:
             return
 
 
-def attempt(run: RoundRun, batch: Batch) -> None:
-    """Let one learner take rounds; note why it cannot."""
+def attempt(run: Any, batch: Any) -> None:
+    """Let one learner take rounds or rows; note why it cannot."""
     try:
         run.take(batch)
     except Exception as e:  # of any kind: a learner of a plugin may raise anything, and the others continue
         run.failed = e
 
 
-def warm(batch: Batch, runs: Sequence[RoundRun]) -> None:
+def warm(batch: Any, runs: Sequence[Any]) -> None:
     """Compile, or load from the cache, before the clock runs."""
     for run in runs:
         try:
-            learn_rounds(run.learner.clone(), batch.cut(0, 1))
+            run.warm(batch)
         except Exception:  # said again, and better, when the learner itself takes it
             continue
 
 
-def left_behind(run: RoundRun) -> str:
+def left_behind(run: Any) -> str:
     """Return why a learner is not in the report."""
     return f"{run.label} could not take this stream: {str(run.failed) or type(run.failed).__name__}"

@@ -145,7 +145,8 @@ class Run:
 
     def _mapped(self, batch: Batch) -> Iterator[Batch]:
         """Yield rows as the learner takes them. Maps learn from rows as they are read, before labels come and whatever drifts."""
-        batch = batch._replace(y=suited(batch.y, self.learner))
+        with batch.named_in_errors():
+            batch = batch._replace(y=suited(batch.y, self.learner))
         if self.front is None:
             yield from self._in_room(batch)
             return
@@ -218,7 +219,8 @@ class Run:
         learner, rows, began = self.learner, batch.data, self.learner.started
         features = None if began else self._features(stream, batch)
         start = thread_time()
-        done = learner.learn_rows(rows, batch.y, batch.c, features)
+        with batch.named_in_errors():
+            done = learner.learn_rows(rows, batch.y, batch.c, features)
         self.seconds += thread_time() - start
         if self.noted is not None:
             self.noted(rows, batch.y)

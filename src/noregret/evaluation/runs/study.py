@@ -31,10 +31,9 @@ from ..comparator.solver import NORMS
 from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
-from . import round_study, splits
+from . import component_study, round_study, splits
 from .cautions import identifiers, unlearned, warnings
 from .passes import Pass, Watch, between_points, run_pass
-from .round_study import by_rounds
 from .run import Run, Settings, assured, draw_alike, whole
 from .sharing import check_scales, own_front, shared_steps
 
@@ -47,6 +46,20 @@ STUDIED = (
     "holdout", "regret", "regret_radius", "regret_norm", "regret_tolerance", "permutations", "seed", "limit", "sort", "folds",
     "validation", "watch", "regret_watch", "regret_rows", "stop",
 )  # fmt: skip
+
+
+STUDIES: dict[str, Callable[..., Report]] = {
+    "portfolio": round_study.study, "experts": round_study.study, "components": component_study.study,
+}  # fmt: skip  # of tasks that are not measured by answers to rows
+
+
+def apart(task: str | None, models: Any) -> str | None:
+    """Return the task, if it has a study of its own: the one that is named, or that of the learners."""
+    first = models[0] if isinstance(models, (list, tuple)) and models else models
+    if task is None and isinstance(first, (str, Base, Pipeline)):
+        found = made_for(None, first)
+        task = str((found.learner if isinstance(found, Pipeline) else found).task)
+    return task if task in STUDIES else None
 
 
 # ---- the three studies -----------------------------------------------------------------------------------------------
@@ -63,8 +76,8 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
     (2000, 2000)
     """
     task = task_named(options)
-    if (rounds := by_rounds(task, model)) is not None:
-        return round_study.study("evaluate", rounds, source, model, y, options)
+    if (own := apart(task, model)) is not None:
+        return STUDIES[own]("evaluate", own, source, model, y, options)
     chosen = None if model is None else made_for(task, model)
     task = own_task(chosen) if task is None else task
     plan = Plan(options, task)
@@ -108,6 +121,10 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     truth as often), `sort` (the figure that decides), `stop` (asked again and again; when it returns
     True, the report is of the rows so far). All others are options of `stream`.
 
+    `task` names the kind of problem where neither the learners nor the rows tell it. "portfolio" and "experts" take tables of
+    rounds, a row each, with `time` and `ignore`; the first with `prices`, `missing`, `cost`, `entry` and `days`, the second with
+    `target`, `rule` and `loss`, and of the options above both have `limit`, `regret`, `sort` and `stop`.
+
     >>> import noregret as nr
     >>> report = nr.compare("synthetic:linear?n=2000&d=10&seed=1", ["perceptron", "pa1:C=0.1"])
     >>> len(report.learners), report.winner
@@ -115,8 +132,8 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     """
     named = task_named(options)
     models = list(models) if models is not None and not isinstance(models, (str, Base, Pipeline)) else models
-    if (rounds := by_rounds(named, models)) is not None:
-        return round_study.study("compare", rounds, source, models, y, options)
+    if (own := apart(named, models)) is not None:
+        return STUDIES[own]("compare", own, source, models, y, options)
     plan = Plan(options, named)
     given = [made_for(named, m) for m in ([models] if isinstance(models, (str, Base, Pipeline)) else models or [])]
     shared = shared_steps(given)
@@ -156,8 +173,8 @@ def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     [0.01, 0.1, 1.0]
     """
     task = task_named(options)
-    if (rounds := by_rounds(task, model)) is not None:
-        return round_study.study("sweep", rounds, source, model, y, options)
+    if (own := apart(task, model)) is not None:
+        return STUDIES[own]("sweep", own, source, model, y, options)
     base = bare(made_for(task, model))
     grid = {k: listed(options.pop(k)) for k in list(options) if k in base.defaults and k != "hash_bits"}
     if not any(len(v) > 1 for v in grid.values()):

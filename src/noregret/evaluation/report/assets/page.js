@@ -3,6 +3,7 @@
 (() => {
   const report = JSON.parse(document.getElementById("report").textContent);
   const learners = report.learners;
+  const one = report.one; // "an example", or what is counted instead
   const DASHES = [[], [9, 4], [2, 3], [9, 3, 2, 3]];
   const RUNAWAY = 30; // a curve that ends so many times above the middle one does not set the scale
   const SETTLED = 10; // examples after which the curves of a longer stream set the scale
@@ -38,6 +39,13 @@
   function logTicks(low, high) {
     const ticks = [];
     const decades = Math.log10(high / low);
+    if (decades < 0.6) { // too little for powers of ten: equal steps
+      const rough = (high - low) / 5;
+      const unit = 10 ** Math.floor(Math.log10(rough));
+      const step = unit * [1, 2, 5, 10].find((s) => s * unit >= rough);
+      for (let k = Math.ceil(low / step); k * step <= high; k++) ticks.push(k * step);
+      return ticks;
+    }
     const steps = decades < 1.2 ? [1, 2, 3, 4, 5, 7] : decades < 3 ? [1, 2, 5] : [1];
     const stride = Math.max(1, Math.ceil(decades / 7));
     for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++)
@@ -243,8 +251,8 @@
       show();
       redraw.forEach((draw) => draw());
     });
-    let each = true;
-    let log = true;
+    let each = !report.signed;
+    let log = !report.signed;
     const curve = () => learners[who].regret.curve;
     const about = () => learners[who].regret.bound_measures || "regret";
     const bounded = () => learners[who].regret.bound != null && !!curve().bound;
@@ -261,7 +269,7 @@
         const scaled = (values) => (each ? divided(values, c.examples) : values);
         const series = [line("regret", scaled(c.regret), 0)];
         if (about() === "regret" && bounded()) series.push(line("theorem's bound", scaled(c.bound), 1, { dash: DASHES[1] }));
-        return { x: report.unit, y: each ? `regret a${report.linear ? "" : "n"} ${report.unit.slice(0, -1)}` : "regret", xlog: log, ylog: log, series };
+        return { x: report.unit, y: each ? `regret ${one}` : "regret", xlog: log, ylog: log, series };
       }),
     ];
     if (byId("regret-measured"))
@@ -278,7 +286,7 @@
     if (byId("regret-all"))
       redraw.push(
         chart(byId("regret-all"), () => ({
-          x: report.unit, y: `regret a${report.linear ? "" : "n"} ${report.unit.slice(0, -1)}`, xlog: true, ylog: log,
+          x: report.unit, y: `regret ${one}`, xlog: log, ylog: log,
           series: found.map((i, n) => {
             const c = learners[i].regret.curve;
             return { label: learners[i].label, x: c.examples, values: divided(c.regret, c.examples), color: color(i), dash: DASHES[i % 4], width: i === who ? 3 : 1.75, chosen: i === who, show: n < report.shown };
@@ -290,8 +298,8 @@
       const box = byId("regret-measured");
       if (box) box.closest(".chart").hidden = about() === "regret" || !bounded();
     }
-    choice(byId("regret-each"), [["each", `a${report.linear ? "" : "n"} ${report.unit.slice(0, -1)}`], ["total", "total"]], "each", (key) => ((each = key === "each"), redraw[1]()));
-    choice(byId("regret-log"), [["log", "log axes"], ["linear", "linear axes"]], "log", (key) => {
+    choice(byId("regret-each"), [["each", one], ["total", "total"]], each ? "each" : "total", (key) => ((each = key === "each"), redraw[1]()));
+    choice(byId("regret-log"), [["log", "log axes"], ["linear", "linear axes"]], log ? "log" : "linear", (key) => {
       log = key === "log";
       redraw.forEach((draw) => draw());
     });

@@ -1,0 +1,38 @@
+"""Rows so large that numbers of a model overflow: they are refused, and the model stays as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..inputs.checking import Rows, row_of, total_of, warn_of_tiny
+
+HARMLESS = {4: 1e8, 8: 1e50}  # in size, of cells, by the bytes of a number of the state: from these no step makes an overflow
+
+
+@contextlib.contextmanager
+def unharmed(m: Any, rows: Rows) -> Iterator[None]:
+    """Refuse rows whose cells are large if the model has overflowed at the end of this block, and restore it."""
+    total, most = total_of(rows), HARMLESS[m.dtype.itemsize]
+    if total <= most or np.abs(rows.packed().arrays[-1]).max() <= most:
+        warn_of_tiny(rows, total)
+        yield
+        return
+    before = copy.deepcopy(m)
+    try:
+        yield
+        if m.overflowed():
+            rows = rows.packed()
+            values = rows.arrays[-1].ravel()
+            at = int(np.argmax(np.abs(values)))
+            raise ValueError(
+                f"{m.learner.__name__} overflows on these rows, of which row {row_of(rows, at)} has the largest number, "
+                f"{values[at]:g}. Scale the columns first, or leave the row out; nothing was learned."
+            )
+    except BaseException:
+        m.__dict__.update(before.__dict__)
+        raise

@@ -1,0 +1,106 @@
+"""Rows whose cells are so large that numbers of a model overflow are refused, and the model stays as it was."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+import noregret as nr
+from noregret.inputs import checking
+from noregret.learners.overflow import HARMLESS
+
+
+def data(classes, size, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 3))
+    X[17] *= size
+    X[17, 1] = 5.0 * size
+    return X, rng.integers(0, classes, 30)
+
+
+def numbers(m):
+    return {k: a.copy() for k, a in m.model.arrays().items()} | {"tally": m.model.tally.copy()}
+
+
+@pytest.mark.parametrize("name", ["scw2", "cw_var", "ftrl_regressor", "ftrl"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
+@pytest.mark.parametrize("size", [1e60, 1e100, 1e150])
+def test_a_model_stays_finite_or_is_left_as_it_was(name, classes, layout, size):
+    if name == "ftrl_regressor" and classes == 3:
+        pytest.skip("targets are numbers")
+    X, y = data(classes, size)
+    m = nr.learner(name).partial_fit(layout(data(classes, 1.0)[0]), y)
+    before, said = numbers(m), ""
+    try:
+        m.partial_fit(layout(X), y)
+    except ValueError as e:
+        said = str(e)
+    if said:
+        assert f"row 17 has the largest number, {X[17, 1]:g}" in said
+        assert all(np.array_equal(before[k], a) for k, a in numbers(m).items())
+    assert not m.model.overflowed()
+    m.to_bytes()
+
+
+def test_fit_one_row_and_pools_refuse_it_too():
+    X, y = data(2, 1e100)
+    with pytest.raises(ValueError, match="row 17 has the largest number"):
+        nr.SCW2().fit(X, y)
+    for m in (nr.SCW2(), nr.Hedge(learners=["scw2", "pa1"])):
+        m.partial_fit(X[:17], y[:17])
+        said = m.predict(X[:17])
+        wrong = 1 - m.predict(X[17:18])[0]
+        with pytest.raises(ValueError, match="row 0 has the largest number"):
+            m.learn_one(X[17], wrong)
+        assert np.array_equal(m.predict(X[:17]), said)
+    m = nr.SCW2().partial_fit(X[:17], y[:17])
+    with pytest.raises(ValueError, match="overflows"):  # with a new label
+        m.learn_one(X[17], "other")
+    assert m.classes_.tolist() == [0, 1]
+
+
+def test_a_state_of_single_precision_refuses_what_overflows_it():
+    X, y = data(2, 1e22)
+    m = nr.FTRLRegressor(dtype="float32").partial_fit(X[:17], y[:17])
+    before = numbers(m)
+    with pytest.raises(ValueError, match="FTRLRegressor overflows"):
+        m.partial_fit(X, y)
+    assert all(np.array_equal(before[k], a) for k, a in numbers(m).items())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cells_called_harmless_are(dtype):
+    size = HARMLESS[np.dtype(dtype).itemsize] / 50
+    X, y = data(2, size)
+    for name in ("scw2", "cw_var", "ftrl_regressor", "ftrl"):
+        assert not nr.learner(name, dtype=dtype).partial_fit(X, y).model.overflowed()
+
+
+def test_large_cells_that_harm_nothing_are_learned():
+    X, y = data(2, 1e100)
+    m = nr.PA1().partial_fit(X, y)
+    assert m.n_seen_ == 30
+    assert np.isfinite(m.coef_).all()
+
+
+@pytest.mark.parametrize("size", [1e-13, 1e-100, 1e-150])
+def test_small_columns_are_standardised(size):
+    X = np.random.default_rng(0).standard_normal((400, 3))
+    y = (X[:, 0] > 0).astype(int)
+    for layout in (np.asarray, csr_matrix):
+        m = nr.pipeline(nr.Scale(), nr.PA1()).partial_fit(layout(X * size), y)
+        assert (m.predict(layout(X * size)) == y).mean() > 0.9
+
+
+@pytest.mark.parametrize("model", [nr.PA1(), nr.pipeline(nr.Scale(), nr.PA1())])
+def test_numbers_whose_squares_are_0_are_told(model):
+    X, y = np.random.default_rng(0).standard_normal((40, 3)) * 1e-200, np.arange(40) % 2
+    X[7, 1] = 1e-190
+    with pytest.warns(UserWarning, match=r"below 1e-154 in size.*multiply column 1 and the others"):
+        model.partial_fit(X, y)
+
+
+def test_a_column_that_only_rounding_moves_is_constant():
+    X = np.column_stack([np.full(50, 0.1) * (1 + 1e-15 * (np.arange(50) % 2)), np.arange(50.0)])
+    rows = checking.rows(X, "float64")
+    assert not nr.Scale().rows(rows, True).arrays[0][:, 0].any()
