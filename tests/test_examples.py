@@ -15,6 +15,7 @@ SAYS = {
     "novelty": "one by one: [1, -1]",
     "own_algorithm": "said left - it was right",
     "portfolio": "EG, regret below its bound: True",
+    "recommender": "like item 0:",
     "regression_stream": "intercept: 3.0",
     "regret_study": "below the bound everywhere: True",
     "save_and_resume": "the same weights, bit for bit: True",

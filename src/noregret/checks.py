@@ -363,7 +363,9 @@ LAWS: dict[str, Callable[[Learner], None]] = {
 def run(learner: Learner) -> None:
     """Check a learner of rows against all the laws, on data made for it."""
     if not isinstance(learner, Learner):
-        raise TypeError(f"the laws are for learners of rows and targets, got {learner!r}; see docs/laws.md for others")
+        raise TypeError(
+            f"the laws are for learners of rows and targets, got {learner!r}; docs/laws.md says what others are held to"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the interpreter warns where C arithmetic does not
         for law in LAWS.values():

@@ -24,7 +24,6 @@ from .transforms.front import Front
 from .transforms.pipeline import Pipeline
 from .transforms.table import Table
 
-ONES = np.ones(2)
 GUEST = "\0"  # a user that no file can name
 PASSES = 10  # over the ratings of a guest
 
@@ -87,8 +86,7 @@ class Recommender(Pipeline):
         self._scale = [np.inf, -np.inf]
         self._rated: dict[int, set[int]] = {}
         self._waiting: list[np.ndarray] = []  # places of users and items not in there yet
-        self._pair = np.zeros(2, np.uint32)
-        self._again: tuple[Any, Any] = None, None  # the arrays of a model, and what learns the pair with them
+        self._by_pairs: tuple[Any, Any] = None, None  # the arrays of a model, and what learns pairs with them
         self._places: tuple[dict[Any, int], dict[Any, int]] = ({}, {})  # of the users and items asked for
         self._named = Listed([], ([], []), ([], []))
 
@@ -185,22 +183,21 @@ class Recommender(Pipeline):
     # ---- learning ------------------------------------------------------------------------------------------------------
     def learn_one(self, user: Any, item: Any, rating: Any) -> float:  # type: ignore[override]  # of events, not of rows
         """Learn one rating; return the prediction from before."""
-        y = rating if type(rating) is float and rating - rating == 0.0 and not self.yes_no else float(self._targets([rating])[0])
+        if type(rating) is not float or self.yes_no or rating - rating != 0.0:
+            rating = float(self._targets([rating])[0])
         users, items = self._places
         try:
             u, i = users[user], items[item]
         except (KeyError, TypeError):
             u, i = self._joined(user, item)
-        m, pair = self.steps[-1].model, self._pair
-        pair[0], pair[1] = u, i
-        known, again = self._again
+        m, (known, learn) = self.steps[-1].model, self._by_pairs
         if known is not m.args:
-            again = m.learn_again(pair, ONES)
-            self._again = m.args, again
-        f = again(y) if again is not None else float(m.learn_row(pair, ONES, y)[0])
+            learn = m.learner_of_pairs() or (lambda u, i, y: float(m.learn_row(np.array([u, i], np.uint32), np.ones(2), y)[0]))
+            self._by_pairs = m.args, learn
+        f: float = learn(u, i, rating)
         low, high = self._scale
-        if not low <= y <= high:
-            self._scale = [min(low, y), max(high, y)]
+        if not low <= rating <= high:
+            self._scale = [min(low, rating), max(high, rating)]
         if self.keep:
             try:
                 self._rated[u].add(i)
@@ -386,7 +383,7 @@ class Recommender(Pipeline):
             raise not_learned(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_again": (None, None)}
+        return {**self.__dict__, "_by_pairs": (None, None)}
 
     # ---- the rest ------------------------------------------------------------------------------------------------------
     def _settings(self) -> dict[str, Any]:

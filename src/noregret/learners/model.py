@@ -287,18 +287,20 @@ class Model(Calibrated, Held):
         self.calibrate(out, target, None)
         return out[0]
 
-    def learn_again(self, idx: np.ndarray, values: np.ndarray) -> Callable[[float], float] | None:
-        """Return a function that learns the row in these arrays, as they are then, for a target, and returns its one score.
+    def learner_of_pairs(self) -> Callable[[int, int, float], float] | None:
+        """Return a function that learns the row with ones at two places, given its target, and returns its one score from before.
 
         It does what `learn_row` does in half the time, until `args` is another list; None where a row is not learned so simply.
         """
         if self.keeps_rows or self.calibration is not None or self.dims["class"] > 1:
             return None
         _, target, out = self.one
-        learn, step = self.loop("csr", False).learn, self.algorithm.step
-        args = (*self.args, np.array([0, len(idx)]), idx, values, target, self.tally, self.work, out)
+        learn, step, idx = self.loop("csr", False).learn, self.algorithm.step, np.zeros(2, np.uint32)
+        args = (*self.args, np.array([0, 2]), idx, np.ones(2), target, self.tally, self.work, out)
 
-        def learn_one(y: float) -> float:
+        def learn_pair(i: int, j: int, y: float) -> float:
+            idx[0] = i
+            idx[1] = j
             target[0] = y
             try:
                 learn(*args)
@@ -307,7 +309,7 @@ class Model(Calibrated, Held):
             found: float = out.item()
             return found
 
-        return learn_one
+        return learn_pair
 
     def score(self, rows: Rows) -> np.ndarray:
         """Return the scores; nothing changes, in any number of threads."""
