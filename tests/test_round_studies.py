@@ -27,8 +27,8 @@ def prices():
     )
 
 
-def written(path, P, names=ASSETS, dates=True):
-    when = np.datetime64("2020-02-01") + np.arange(len(P))
+def written(path, P, names=ASSETS, dates=True, first="2020-02-01"):
+    when = np.datetime64(first) + np.arange(len(P))
     head = ["date", *names] if dates else [*names]
     lines = [
         ",".join([*([str(day)] if dates else []), *("" if math.isnan(v) else repr(float(v)) for v in row)])
@@ -84,7 +84,7 @@ def test_an_empty_cell_is_held_where_asked(tmp_path, prices):
     path = written(tmp_path / "p.csv", P)
     found, _ = batches(path, prices=True, missing="hold")
     np.testing.assert_allclose(np.concatenate([b.data.arrays[0] for b in found]), relatives(held))
-    assert found[-1].position["last"] == held[-1].tolist()
+    assert [*found[-1].position["last"].values()] == held[-1].tolist()
     with pytest.raises(ValueError, match="row 5, column 'BBB': expected a price above 0, found nothing"):
         batches(path, prices=True)
     X = relatives(prices)
@@ -294,6 +294,36 @@ def test_bad_prices_are_named(tmp_path, prices):
     assert "no column 'day'" in run("evaluate", tmp_path / "p.csv", "--task", "portfolio", "--time", "day", code=1)
 
 
+def test_days_out_of_order_are_refused(tmp_path, prices):
+    path = tmp_path / "p.csv"
+    head, *lines = (written(path, prices) and path.read_text()).splitlines()
+
+    def refused(rows, *more, code=1):
+        path.write_text("\n".join([head, *rows]) + "\n")
+        return run("evaluate", path, "--task", "portfolio", "-m", "market", "--prices", *more, code=code)
+
+    assert "row 2: the date is 2020-04-30, and the row before has 2020-05-01: sort the rows" in refused(lines[::-1])
+    assert "row 12: the date is 2020-02-11, and the row before has 2020-02-11" in refused([*lines[:11], *lines[10:]])
+    assert "90 days" in refused(lines[::-1], "--ignore", "date", code=0)
+    hours = [line.replace(",", "T02:00:00,", 1) for line in lines]
+    again = [*hours[:5], hours[4].replace("T02", "T01"), *hours[5:]]  # a clock that is put back
+    assert "91 days" in refused(again, code=0)
+    losses = written(tmp_path / "losses.csv", np.tile([[0.1, 0.3], [0.4, 0.2]], (5, 1)), names=["a", "b"])
+    lines = (tmp_path / "losses.csv").read_text().splitlines()
+    (tmp_path / "losses.csv").write_text("\n".join([*lines, lines[-1]]) + "\n")
+    assert "11 rounds" in run("evaluate", losses, "--task", "experts")  # a date may have several rounds
+
+
+def test_a_column_that_counts_is_no_asset(tmp_path, prices):
+    numbered = np.column_stack([20200101 + np.arange(len(prices)), prices])
+    path = written(tmp_path / "p.csv", numbered, names=["day", *ASSETS], dates=False)
+    found = run("evaluate", path, "--task", "portfolio", "--prices", code=1)
+    assert "column 'day' goes up by whole numbers, 20200101, 20200102, 20200103" in found
+    assert "--time day" in found
+    for option in ("--time", "--ignore"):
+        assert "3 assets" in run("evaluate", path, "--task", "portfolio", "--prices", option, "day")
+
+
 # ---- commands ----------------------------------------------------------------------------------------------------------------
 def test_json_of_the_commands(market, tmp_path):
     found = json.loads(
@@ -338,12 +368,44 @@ def test_train_continues_with_the_days_that_came(market, prices, tmp_path):
         file.write("2020-06-01," + ",".join(map(repr, more[0].tolist())) + "\n")
     assert "has grown" in run("train", market, "--save", path, "--resume", code=1)
     assert "91 days" in run("train", market, "--save", path, "--continue")
-    other = written(tmp_path / "june.csv", more[1:])
+    other = written(tmp_path / "june.csv", more[1:], first="2020-06-02")
     assert "92 days" in run("train", other, "--save", path, "--continue")  # from the last prices of the other file
     want = nr.portfolio.EG().fit(relatives(np.vstack([prices, more])))
     np.testing.assert_allclose(nr.load(path).weights_, want.weights_, rtol=1e-12)
     assert "was trained without --missing" in run("train", other, "--save", path, "--continue", "--missing", "hold", code=2)
     assert "do not go with it" in run("train", market, "--task", "portfolio", "--save", tmp_path / "x.nr", "--epochs", 2, code=1)
+
+
+def test_new_files_are_matched_by_name_and_date(prices, tmp_path):
+    half, path = tmp_path / "half.nr", tmp_path / "p.nr"
+    run("train", written(tmp_path / "a.csv", prices[:40]), "--task", "portfolio", "-m", "ons", "--prices", "--save", half)
+    turned = written(tmp_path / "b.csv", prices[40:, [2, 0, 1]], names=[ASSETS[k] for k in (2, 0, 1)], first="2020-03-12")
+    path.write_bytes(half.read_bytes())
+    run("train", turned, "--save", path, "--continue")
+    want = nr.portfolio.ONS().fit(relatives(prices))
+    np.testing.assert_allclose(nr.load(path).weights_, want.weights_, rtol=1e-9)
+    told = json.loads(run("predict", turned, "--model-file", half, "--json"))
+    np.testing.assert_allclose([*told["weights"].values()], want.weights_, rtol=1e-9)
+
+    path.write_bytes(half.read_bytes())
+    again = written(tmp_path / "c.csv", prices)
+    assert "row 1: the date is 2020-02-01, and the model has learned to 2020-03-11" in run(
+        "train", again, "--save", path, "--continue", code=1
+    )
+    assert "has learned to 2020-03-11" in run("predict", again, "--model-file", half, code=1)
+    wider = written(tmp_path / "d.csv", prices[40:, [0, 1, 2, 0]], names=[*ASSETS, "DDD"], first="2020-03-12")
+    found = run("train", wider, "--save", path, "--continue", code=1)
+    assert "asset 'DDD' is new; the model has 3 assets: leave it out (ignore, --ignore DDD)" in found
+    assert path.read_bytes() == half.read_bytes()
+
+
+def test_after_a_limit_the_prices_of_rows_that_were_not_learned_are_forgotten(market, prices, tmp_path):
+    path = tmp_path / "p.nr"
+    run("train", market, "--task", "portfolio", "-m", "ons", "--prices", "--save", path, "--limit", 10)
+    later = written(tmp_path / "later.csv", prices[40:], first="2020-03-12")
+    told = json.loads(run("predict", later, "--model-file", path, "--json"))
+    want = nr.portfolio.ONS().fit(np.vstack([relatives(prices[:11]), relatives(prices[40:])]))
+    np.testing.assert_allclose([*told["weights"].values()], want.weights_, rtol=1e-9)
 
 
 def test_predict_prints_the_weights_for_tomorrow(market, prices, tmp_path):
@@ -357,7 +419,9 @@ def test_predict_prints_the_weights_for_tomorrow(market, prices, tmp_path):
     assert found["weights"]["AAA"] == m.weights_[0]
     assert found["wealth"] == m.wealth_
     assert found["examples"] == DAYS
-    today = written(tmp_path / "today.csv", prices[-1:] * 1.05)
+    refused = run("predict", "--model-file", path, "--proba", "--reject", 0.9, code=2)
+    assert "is portfolio.eg, which answers with weights: leave out --proba and --reject" in refused
+    today = written(tmp_path / "today.csv", prices[-1:] * 1.05, first="2020-05-02")
     csv = run("predict", today, "--model-file", path, "--as", "csv")
     assert csv.startswith("name,weight\nAAA,")
     m.learn_one(dict.fromkeys(ASSETS, 1.05))

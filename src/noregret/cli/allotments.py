@@ -57,12 +57,12 @@ def predicted(model: Any, source: Any, options: Mapping[str, Any], out: TextIO, 
         return advised(model, source, options, out, form)
     learner = copy.deepcopy(model)
     if source is not None:
-        from ..training.allocating import last_prices, learn_rounds
+        from ..training.allocating import gone_before, learn_rounds
         from ..training.job import opened_for
 
         opened, _ = opened_for(learner, source, None, dict(options))
         reader: Any = opened.reader
-        reader.first = last_prices(learner.extras.get("stream"))
+        reader.before = gone_before(learner.extras.get("stream"))
         for batch in opened.chunks():
             if batch.data.n:
                 learn_rounds(learner, batch)

@@ -81,6 +81,8 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     check_apart(output, read_files(*source, model_file))
     model = load(model_file)
     if divides(model):
+        if answers := [f"--{k}" for k in ("scores", "proba", "interval", "reject") if options[k] not in (None, False)]:
+            raise click.UsageError(f"{model_file} is {model.name}, which answers with weights: leave out {' and '.join(answers)}")
         with as_usage(), target(output) as out:
             given = {k: v for k, v in reading(options).items() if k != "task"}
             predicted(model, source_of(source) if source else None, given, out, "json" if as_json else form)

@@ -32,6 +32,7 @@ class Batch(NamedTuple):
     position: Position  # where the next batch begins
     waiting: Side = {}
     numbers: np.ndarray | None = None  # of the examples in their source, from 0, where they are known
+    counted: bool = True  # whether these count bad rows that were left out
 
     @property
     def n(self) -> int:
@@ -89,7 +90,7 @@ class Batch(NamedTuple):
             found = None if isinstance(e, BadRow) else ROW.search(str(e))
             if found is None or self.numbers is None or int(found[1]) >= len(self.numbers):
                 raise
-            example = f"example {int(self.numbers[int(found[1])]) + 1:,}"
+            example = f"example {int(self.numbers[int(found[1])]) + 1:,}{'' if self.counted else ' (bad rows not counted)'}"
             kind = TypeError if isinstance(e, TypeError) else ValueError
             raise kind(str(e)[: found.start()] + example + str(e)[found.end() :]) from None
 

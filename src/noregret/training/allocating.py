@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..inputs.batch import Batch
-from ..streams.round_reader import LAST, Manner, RoundReader, rounds
+from ..streams.round_reader import DATE, LAST, Manner, RoundReader, rounds
 from ..streams.stream import Stream
 from ..text import meant
 from .opening import OtherOptions, unset
@@ -76,9 +76,13 @@ def scouted(opened: Stream, priced: bool) -> list[str]:
     return notes
 
 
-def last_prices(found: Mapping[str, Any] | None) -> Any:
-    """Return the last prices of what was learned before: a new file goes on from them."""
-    return (((found or {}).get("end")) or {}).get(LAST)
+def gone_before(found: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the last prices and date of what was learned before, from which a new file goes on; nothing after a limit.
+
+    The position of a pass that a limit cut lies behind what was learned.
+    """
+    end = {} if found is None or "limited" in found else found.get("end") or {}
+    return {k: end[k] for k in (LAST, DATE) if k in end}
 
 
 def learn_rounds(learner: Any, batch: Batch) -> Any:
