@@ -314,6 +314,42 @@ def test_days_out_of_order_are_refused(tmp_path, prices):
     assert "11 rounds" in run("evaluate", losses, "--task", "experts")  # a date may have several rounds
 
 
+def test_days_and_months_may_change_places(tmp_path, prices):
+    def dated(path, rows, first):
+        days = (np.datetime64(first) + np.arange(len(rows))).astype(object)
+        lines = [
+            f"{d.day:02d}/{d.month:02d}/{d.year}," + ",".join(map(repr, row)) for d, row in zip(days, rows.tolist(), strict=True)
+        ]
+        path.write_text("\n".join(["date,AAA,BBB,CCC", *lines]) + "\n")
+        return path
+
+    few = dated(tmp_path / "few.csv", prices[:5], "2020-02-01")
+    asked = run("train", few, "--task", "portfolio", "--prices", "--save", tmp_path / "f.nr", code=1)
+    assert "--date-order dmy" in asked
+    assert "in example 1" in asked
+    run("train", few, "--task", "portfolio", "--prices", "--date-order", "dmy", "--save", tmp_path / "f.nr")
+    path = tmp_path / "p.nr"
+    run("train", dated(tmp_path / "p.csv", prices[:40], "2020-02-01"), "--task", "portfolio", "--prices", "--save", path)
+    more = dated(tmp_path / "more.csv", prices[40:41], "2020-03-12")  # 12/03, which the model knows for March
+    assert "40 days" in run("train", more, "--save", path, "--continue")
+    lines = few.read_text().splitlines()
+    few.write_text("\n".join([*lines[:3], "," + lines[3].partition(",")[2], *lines[4:]]) + "\n")
+    asked = run("evaluate", few, "--task", "portfolio", "--prices", "--date-order", "dmy", code=1)
+    assert "row 3: there is no date" in asked
+
+
+def test_files_with_columns_in_another_order_are_one_market(tmp_path, prices):
+    one = written(tmp_path / "a.csv", prices[:40])
+    two = written(tmp_path / "b.csv", prices[40:, [2, 0, 1]], names=[ASSETS[k] for k in (2, 0, 1)], first="2020-03-12")
+    whole = written(tmp_path / "c.csv", prices)
+    found = [
+        json.loads(run("evaluate", *files, "--task", "portfolio", "-m", "eg", "--prices", "--json", "--quiet"))
+        for files in ([one, two], [whole])
+    ]
+    assert found[0]["regret"]["value"] == pytest.approx(found[1]["regret"]["value"], rel=1e-9)
+    assert found[0]["regret"]["comparator"] == pytest.approx(found[1]["regret"]["comparator"], rel=1e-9)
+
+
 def test_a_column_that_counts_is_no_asset(tmp_path, prices):
     numbered = np.column_stack([20200101 + np.arange(len(prices)), prices])
     path = written(tmp_path / "p.csv", numbered, names=["day", *ASSETS], dates=False)

@@ -124,3 +124,10 @@ def test_bad_days_behind_bad_rows_are_named(tmp_path):
     path.write_text("A,B\n10,20\n1\n11,21\n0,21\n")
     with pytest.raises(ValueError, match="row 4, asset 'A': expected a price above 0"):
         nr.train(str(path), "portfolio.eg", prices=True, on_bad="skip")
+
+
+def test_a_column_or_a_cell_that_is_called_as_a_row_stays_as_it_is(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"row 3": 1.5 if i != 20 else 'row "4"', "label": "pq"[i % 2]}) + "\n" for i in range(30)))
+    with pytest.raises(ValueError, match="column 'row 3' was declared numeric but holds 'row \"4\"' in example 21; expected"):
+        nr.train(str(path), "pa1", target="label", numeric=["row 3"])

@@ -16,7 +16,8 @@ from .checking import Rows, Side, given, some_of
 from .labels import Coded, some
 
 Position = dict[str, Any]  # plain JSON values
-ROW = re.compile(r"\brow (\d+)( of the batch)?\b")  # as errors name it
+QUOTED = r"(?<!\w)'(?:[^'\\]|\\.)*'|(?<!\w)\"(?:[^\"\\]|\\.)*\""  # names and cells, which may hold anything
+ROW = re.compile(rf"{QUOTED}|\brow (\d+)( of the batch)?\b")  # as errors name it
 
 
 class Batch(NamedTuple):
@@ -87,7 +88,7 @@ class Batch(NamedTuple):
         try:
             yield
         except (ValueError, TypeError) as e:
-            found = None if isinstance(e, BadRow) else ROW.search(str(e))
+            found = None if isinstance(e, BadRow) else next((m for m in ROW.finditer(str(e)) if m[1]), None)
             if found is None or self.numbers is None or int(found[1]) >= len(self.numbers):
                 raise
             example = f"example {int(self.numbers[int(found[1])]) + 1:,}{'' if self.counted else ' (bad rows not counted)'}"

@@ -22,6 +22,7 @@ LAST, DATE = "last", "date"  # in a position: the last prices before it, by name
 BACK = np.timedelta64(3, "h")  # a clock that is put back makes no row come too early
 COUNTED = 8  # whole numbers that go up in as many first rows count something: they are no prices and no losses
 MISSING = ("refuse", "hold")
+ORDERS = ("dmy", "mdy")
 
 
 class Manner(NamedTuple):
@@ -34,6 +35,7 @@ class Manner(NamedTuple):
     time: str | None = None  # the column of dates
     target: str | None = None  # the column of the truth
     ignore: tuple[str, ...] = ()
+    date_order: str | None = None  # "dmy" or "mdy", of dates such as 5/1/2011
 
 
 class RoundReader(Reader):
@@ -46,6 +48,7 @@ class RoundReader(Reader):
         self.replayable, self.endless = inner.replayable, inner.endless
         self.paths: Sequence[str] = getattr(inner, "paths", [])
         self.time = manner.time  # the column of dates, once it is known
+        self.order = manner.date_order  # of their days and months, likewise
         self.before: Position = {}  # the last prices and date of what was learned before this source
 
     @property
@@ -72,9 +75,16 @@ class RoundReader(Reader):
         known = self.before if position is None else position
         last, date = known.get(LAST), known.get(DATE)
         row = 0 if position is None else position.get("examples", 0)
+        first: list[str] | None = None  # the names of the columns, in the order of the first batch
         for batch in self.inner.batches(position):
             at = np.arange(row, row + batch.n) if batch.numbers is None else batch.numbers
-            X, y, names, dates = self.numbers(batch, at)
+            with batch._replace(numbers=at).named_in_errors():
+                X, y, names, dates = self.numbers(batch, at)
+            if names is not None:
+                first = first or names
+                if names != first:  # each file may order its columns differently
+                    refuse_others(first, names, self.manner.column, f"{self.title}: ")
+                    X, names = np.take(X, [names.index(name) for name in first], 1), first
             if row == 0:
                 self.refuse_counter(X, names)
             date = self.later(dates, date, at, row == 0)
@@ -137,8 +147,9 @@ class RoundReader(Reader):
         name = str(self.time)
         if not is_time(array):
             return np.array([str(v) for v in array.to_pylist()], object)
-        form = None if is_dates(array) else date_form(array, None)
-        moments = arrow_moments(name, array, form if form in ("dmy", "mdy") else None)
+        form = None if is_dates(array) else date_form(array, self.order)
+        self.order = self.order or (form if form in ORDERS else None)
+        moments = arrow_moments(name, array, self.order)
         day = moments.astype("M8[D]")
         told = day if (day == moments).all() else moments.astype("M8[s]")
         return np.array([str(v) for v in told], object)
@@ -191,15 +202,18 @@ class RoundReader(Reader):
         moments = None if dates is None else moments_of(dates)
         if dates is None or moments is None:
             return before
-        there = np.flatnonzero(~np.isnat(moments))
-        told = [*([] if before is None else [before]), *dates[there].tolist()]
+        if np.isnat(moments).any():
+            row = int(at[np.argmax(np.isnat(moments))])
+            hint = f"give one, or leave out the dates (ignore, --ignore {self.time})"
+            raise ValueError(f"{self.title}, row {row + 1}: there is no date: {hint}")
+        told = [*([] if before is None else [before]), *dates.tolist()]
         steps = np.diff(np.array(told, "M8[us]"))
         whole = self.manner.unit == "day" and all(len(v) == len("2024-01-31") for v in told)
         wrong = (steps < -BACK) | ((steps == np.timedelta64(0)) & whole)
         if not wrong.any():
             return told[-1] if told else None
         k = int(np.argmax(wrong))
-        row, earlier = int(at[there[k + 1 - (before is not None)]]), before is not None and k == 0 and first
+        row, earlier = int(at[k + 1 - (before is not None)]), before is not None and k == 0 and first
         after = f"the model has learned to {told[k]}" if earlier else f"the row before has {told[k]}"
         hint = f"give the {self.manner.unit}s after it alone" if earlier else "sort the rows, the oldest first, each date once"
         raise ValueError(

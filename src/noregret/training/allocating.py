@@ -43,7 +43,8 @@ def opened_rounds(source: Any, y: Any, options: Mapping[str, Any], learner: Any,
     if (manner.target is not None or y is not None) and "loss" in learner.defaults and learner.loss is None:
         learner.set_params(loss="square")
         notes.append("The columns are advice: their loss is the square loss (loss, --loss).")
-    learner.extras[NOTED] = own
+    order = getattr(found.reader, "order", None)  # one day added to the file may not tell it
+    learner.extras[NOTED] = own if order is None else {**own, "date_order": order}
     return found, notes
 
 
@@ -65,7 +66,7 @@ def scouted(opened: Stream, priced: bool) -> list[str]:
     notes = []
     if scout.time is not None and reader.time is None:
         notes.append(f"Column {scout.time!r} holds dates, and was taken to name the {reader.manner.unit}s (time, --time).")
-    reader.time = scout.time
+    reader.time, reader.order = scout.time, scout.order
     X = np.empty((0, 1)) if first is None else first.data.arrays[0]
     middle = float(np.median(X)) if priced and len(X) else 1.0
     if not reader.manner.prices and not 1.0 / FAR < middle < FAR:

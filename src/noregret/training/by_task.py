@@ -95,11 +95,11 @@ BY_TASK = {
     "one_class": ByTask(as_marks, None, start=NOVELTY, labelled=False),
     # Costs decide between strategies; this one bets on nothing but that the best constant portfolio is worth following.
     "portfolio": ByTask(
-        as_given, None, start="portfolio.eg", labelled=False, rounds=("prices", "missing", "time", "ignore"),
+        as_given, None, start="portfolio.eg", labelled=False, rounds=("prices", "missing", "time", "date_order", "ignore"),
         shared=("cost", "entry"), room="portfolio.",
     ),
     "experts": ByTask(
-        as_given, None, start="experts", labelled=False, rounds=("target", "time", "ignore"), shared=("rule", "loss"),
+        as_given, None, start="experts", labelled=False, rounds=("target", "time", "date_order", "ignore"), shared=("rule", "loss"),
     ),
 }  # fmt: skip
 
