@@ -433,6 +433,11 @@ def test_new_files_are_matched_by_name_and_date(prices, tmp_path):
     found = run("train", wider, "--save", path, "--continue", code=1)
     assert "asset 'DDD' is new; the model has 3 assets: leave it out (ignore, --ignore DDD)" in found
     assert path.read_bytes() == half.read_bytes()
+    run("train", wider, "--save", path, "--continue", "--ignore", "DDD")
+    np.testing.assert_allclose(nr.load(path).weights_, want.weights_, rtol=1e-9)
+    assert "ignore" not in nr.load(path).extras["rounds"]
+    few = json.loads(run("predict", turned, "--model-file", half, "--json", "--limit", 3))
+    assert few["examples"] == 42
 
 
 def test_after_a_limit_the_prices_of_rows_that_were_not_learned_are_forgotten(market, prices, tmp_path):
@@ -486,6 +491,7 @@ def test_predict_mixes_advice(tmp_path):
     new = written(tmp_path / "new.csv", A[:2, :2], ["good", "bad"], dates=False)
     said = [float(v) for v in run("predict", new, "--model-file", path).split()]
     np.testing.assert_allclose(said, nr.load(path).predict(A[:2, :2]))
+    assert len(run("predict", new, "--model-file", path, "--limit", 1).split()) == 1
     assert float(run("predict", "--model-file", path).splitlines()[0].split("\t")[1]) > 0.99
 
 

@@ -85,7 +85,8 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
             raise click.UsageError(f"{model_file} is {model.name}, which answers with weights: leave out {' and '.join(answers)}")
         with as_usage(), target(output) as out:
             given = {k: v for k, v in reading(options).items() if k != "task"}
-            predicted(model, source_of(source) if source else None, given, out, "json" if as_json else form)
+            rows = source_of(source) if source else None
+            predicted(model, rows, given, out, "json" if as_json else form, options["limit"])
         return
     if not source:
         raise needs_source(model_file)

@@ -23,7 +23,8 @@ NOTED = "rounds"  # in the extras of a model: how its rows were read
 def opened_rounds(source: Any, y: Any, options: Mapping[str, Any], learner: Any, takes: Sequence[str]) -> tuple[Stream, list[str]]:
     """Return a source as rounds for a learner, and what was found out about it.
 
-    `takes` are the options of the task. A model that has learned knows them: others than it was trained with are refused.
+    `takes` are the options of the task. A model that has learned knows them: others than it was trained with are refused, but for
+    more columns to ignore, which a new file may have.
     """
     given = {k: v for k, v in options.items() if not unset(v)}
     known = learner.extras.get(NOTED, {})
@@ -32,11 +33,13 @@ def opened_rounds(source: Any, y: Any, options: Mapping[str, Any], learner: Any,
             able = [*takes, *READ]
             raise TypeError(f"{name!r} means nothing to {learner.name}. {meant(name, able)}It takes {', '.join(able)}")
     for name, value in given.items():
-        if name in takes and learner.started and NOTED in learner.extras and known.get(name) != plain(value):
+        if name in takes and name != "ignore" and learner.started and NOTED in learner.extras and known.get(name) != plain(value):
             was = f"with {name}={known[name]!r}" if name in known else f"without {name}="
             raise OtherOptions(f"the model was trained {was}, not {name}={value!r}: leave out {name}=")
     own = {**known, **{k: plain(v) for k, v in given.items() if k in takes}}
-    asked: dict[str, Any] = {k: tuple(v) if k == "ignore" else v for k, v in own.items()}
+    asked = {**own, "ignore": tuple(dict.fromkeys((*known.get("ignore", ()), *own.get("ignore", ()))))}
+    if learner.started:
+        own = {k: v for k, v in own.items() if k != "ignore"} | {k: v for k, v in known.items() if k == "ignore"}
     manner = Manner(unit=learner.unit, column=learner.axis, **asked)
     found = rounds(source, y, manner=manner, **{k: v for k, v in given.items() if k in READ})
     notes = scouted(found, "prices" in takes)
