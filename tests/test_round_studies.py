@@ -314,6 +314,15 @@ def test_days_out_of_order_are_refused(tmp_path, prices):
     assert "11 rounds" in run("evaluate", losses, "--task", "experts")  # a date may have several rounds
 
 
+def test_prices_near_1_are_told_from_relatives(tmp_path, prices):
+    rates = 0.004 * (prices / prices[0] - 1.0) + [1.08, 0.92, 1.27]
+    told = "Column 'AAA' and most others stay near one number that is not 1"
+    for P, more, there in ((rates, (), True), (rates, ("--prices",), False), (relatives(prices), (), False)):
+        path = written(tmp_path / "p.csv", P)
+        found = run("train", path, "--task", "portfolio", "-m", "eg", "--overwrite", "--save", tmp_path / "p.nr", *more)
+        assert (told in " ".join(found.split())) == there
+
+
 def test_days_and_months_may_change_places(tmp_path, prices):
     def dated(path, rows, first):
         days = (np.datetime64(first) + np.arange(len(rows))).astype(object)

@@ -11,12 +11,13 @@ import numpy as np
 from ..inputs.batch import Batch
 from ..streams.round_reader import DATE, LAST, Manner, RoundReader, rounds
 from ..streams.stream import Stream
-from ..text import meant
+from ..text import brief, meant
 from .opening import OtherOptions, unset
 
 READ = ("format", "on_bad", "threads", "header", "delimiter", "decimal")  # options of any source of text
 FAR = 3.0  # a relative of most days lies between 1/3 and 3
 NEAR = 0.01  # and those in the middle as near to 1
+STEADY = 10.0  # prices are farther from 1 than they move in a day by more than this factor; relatives are about as far
 NOTED = "rounds"  # in the extras of a model: how its rows were read
 
 
@@ -75,9 +76,24 @@ def scouted(opened: Stream, priced: bool) -> list[str]:
     if not reader.manner.prices and not 1.0 / FAR < middle < FAR:
         hint = "these look like prices. Give prices=True"
         raise ValueError(f"{reader.title}: half of the numbers are above {middle:g}, and relatives are near 1: {hint}")
+    if priced and not reader.manner.prices and first is not None and (like := like_prices(X)) is not None:
+        name = brief(like if first.data.names is None else first.data.names[like])
+        notes.append(
+            f"Column {name} and most others stay near one number that is not 1, as prices do and relatives do not: if these are "
+            "prices, give prices=True (--prices)."
+        )
     if reader.manner.prices and len(X) > 2 and abs(middle - 1.0) < NEAR:
         notes.append(f"Half of the prices are above {middle:g}: if they are relatives already, leave out prices (--prices).")
     return notes
+
+
+def like_prices(X: np.ndarray) -> int | None:
+    """Return a column that looks like prices near 1, such as rates of exchange, where most do; else None."""
+    if len(X) < 3:
+        return None
+    off, moves = np.abs(np.median(X, axis=0) - 1.0), np.median(np.abs(np.diff(X, axis=0)), axis=0)
+    steady = (off > NEAR) & (off > STEADY * moves)
+    return int(np.argmax(steady)) if 2 * np.count_nonzero(steady) > X.shape[1] else None
 
 
 def gone_before(found: Mapping[str, Any] | None) -> dict[str, Any]:
