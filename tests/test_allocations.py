@@ -126,7 +126,7 @@ def test_names_from_dicts_and_frames():
     ("rows", "words"),
     [
         ([[1.0, np.nan, 0.0]], "column 'b' of round 3 is nan"),
-        ([[0.1, 0.2]], "expected 3 columns as in the first round, got 2"),
+        ([[0.1, 0.2]], "expected 3 columns in every round, got 2"),
         ([["x", 0.2, 0.1]], "a row of numbers for each round"),
         ([], "table with a row for each round"),
         ({"a": 1.0, "b": 2.0, "d": 1.0}, "column 'c' is missing and column 'd' is new"),

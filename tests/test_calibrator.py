@@ -115,3 +115,22 @@ def test_coverage_refuses_too():
         nr.Coverage().learn_many([[0.5, 0.5], [0.5, 0.7]], [0, 1])
     with pytest.raises(ValueError, match="coverage"):
         nr.Coverage(1.5)
+
+
+@pytest.mark.parametrize("make", [nr.Calibrator, nr.Coverage])
+def test_what_is_refused_or_only_answered_leaves_the_number_of_classes_open(make):
+    m, three = make(), np.full((2, 3), 1 / 3)
+    was = m.digest()
+    for y in ([0, 7], [0]):
+        with pytest.raises(ValueError):
+            m.learn_many(three, y)
+    (m.predict if make is nr.Coverage else m.predict_proba)(three)
+    assert m.digest() == was
+    assert m.learn_many(np.full((2, 2), 0.5), [0, 1]).shape == (2, 2)
+    with pytest.raises(ValueError, match="expected scores of 2 classes"):
+        m.learn_many(three, [0, 1])
+
+
+def test_a_negative_weight_of_a_calibrator_is_named():
+    with pytest.raises(ValueError, match="sample_weight must not be negative, got -2 in row 1"):
+        nr.Calibrator().learn_many([1.0, 2.0], [0, 1], sample_weight=[1.0, -2.0])

@@ -249,7 +249,7 @@ def test_bad_rounds_name_round_and_expert():
     refuses(m, "expected 2 experts, got 3", [1, 2, 3])
     m.learn_one([0.1, 0.2])
     refuses(m, "expert 'b' of round 2 is nan", [0.1, math.nan])
-    refuses(m, "expected 2 experts as in the first round, got 3", [1, 2, 3])
+    refuses(m, "expected 2 experts in every round, got 3", [1, 2, 3])
     refuses(m, "'b' is missing and expert 'x' is new", {"a": 1.0, "x": 2.0})
     refuses(m, "give loss='square'", [0.1, 0.2], 1.0)
     log = nr.Experts(2, rule="bayes", loss="log")
@@ -279,3 +279,19 @@ def test_wrong_parameters_are_refused():
         _ = nr.Experts(2).weights_
     with pytest.raises(ValueError, match="the experts have no names"):
         nr.Experts(2).fit([[0.1, 0.2]]).join("c")
+
+
+def test_advice_that_is_no_class_or_too_large_to_add_up_is_refused():
+    m = nr.Experts(2, loss="zero_one")
+    with pytest.raises(ValueError, match="expert 1 of round 1 says 0.6; expected the number of a class"):
+        m.learn_one([1.0, 0.6], 1)
+    with pytest.raises(ValueError, match="the truth of round 1 is 0.5; expected the number of a class"):
+        m.learn_one([1.0, 0.0], 0.5)
+    assert m.held is None
+    for loss, y in (("square", 1.0), ("absolute", 1.0)):
+        with pytest.raises(ValueError, match="expert 0 of round 1 says 1e[+]200; expected numbers of at most 1e[+]140"):
+            nr.Experts(2, loss=loss).learn_one([1e200, 0.0], y)
+    with pytest.raises(ValueError, match="the truth of round 1 is -1e[+]200; expected a number of at most 1e[+]140 in size"):
+        nr.Experts(2, loss="square").learn_one([1.0, 0.0], -1e200)
+    with pytest.raises(ValueError, match="expert 0 of round 1 is 1e[+]300; expected numbers of at most 1e[+]140"):
+        nr.Experts(2).learn_one([1e300, 0.0])

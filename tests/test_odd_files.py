@@ -231,3 +231,16 @@ def test_runs_of_blanks_are_explained(tmp_path):
         ValueError, match=r"expected 3 columns with one blank between them \(tr -s ' ' makes one of several\), found 5"
     ):
         nr.evaluate(str(path), "pa1", target="y", format="csv", delimiter=" ")
+
+
+def test_a_header_that_names_a_column_twice_is_still_a_header(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,b\n" + "1,2,x\n3,4,y\n" * 5)
+    with pytest.raises(ValueError, match="the header names column 'b' twice"):
+        list(nr.stream(str(tmp_path / "a.csv")).chunks())
+    (tmp_path / "b.csv").write_text("red,red,blue\n" + "red,blue,blue\n" * 5)  # no numbers below: a row as the others
+    assert sum(batch.n for batch in nr.stream(str(tmp_path / "b.csv")).chunks()) == 6
+
+
+def test_standard_input_asks_for_its_format_by_the_option():
+    with pytest.raises(ValueError, match="has no name to tell its format: give it [(]format, --format[)], one of arff"):
+        nr.stream("-")

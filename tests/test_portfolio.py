@@ -397,7 +397,7 @@ BAD = [
     ([1.0, 1.0, -0.5], "asset 2 of day 3 has the relative -0.5"),
     ([np.nan, 1.0, 1.0], "asset 0 of day 3 has the relative nan; .*missing='hold'"),
     ([1.0, np.inf, 1.0], "asset 1 of day 3 has the relative inf"),
-    ([1.0, 1.0], "expected 3 assets as in the first day, got 2"),
+    ([1.0, 1.0], "expected 3 assets in every day, got 2"),
     ([101.0, 55.0, 20.5], "day 3 has the relative 101.*look like prices"),
     ([0.01, 0.02, 0.03], "day 3 has the relative 0.01.*look like prices"),
     (["a", 1.0, 1.0], "a row of numbers"),
@@ -480,5 +480,5 @@ def test_names_of_assets_stay_with_the_model():
     m.learn_one({"ge": 1.1, "ibm": 0.9})
     assert nr.from_bytes(m.to_bytes()).names_ == ["ibm", "ge"]
     assert np.array_equal(m.weights_, P.EG().fit([[1.1, 0.9], [0.9, 1.1]]).weights_)
-    with pytest.raises(ValueError, match="asset 'ge' is missing and asset 'kodak' is new; every day has the 2 assets of the first"):
+    with pytest.raises(ValueError, match="asset 'ge' is missing and asset 'kodak' is new; the model has 2 assets"):
         m.learn_one({"ibm": 1.0, "kodak": 1.0})

@@ -27,8 +27,8 @@ def prices():
     )
 
 
-def written(path, P, names=ASSETS, dates=True):
-    when = np.datetime64("2020-02-01") + np.arange(len(P))
+def written(path, P, names=ASSETS, dates=True, first="2020-02-01"):
+    when = np.datetime64(first) + np.arange(len(P))
     head = ["date", *names] if dates else [*names]
     lines = [
         ",".join([*([str(day)] if dates else []), *("" if math.isnan(v) else repr(float(v)) for v in row)])
@@ -95,7 +95,7 @@ def test_an_empty_cell_is_held_where_asked(tmp_path, prices):
     path = written(tmp_path / "p.csv", P)
     found, _ = batches(path, prices=True, missing="hold")
     np.testing.assert_allclose(np.concatenate([b.data.arrays[0] for b in found]), relatives(held))
-    assert found[-1].position["last"] == held[-1].tolist()
+    assert [*found[-1].position["last"].values()] == held[-1].tolist()
     with pytest.raises(ValueError, match="row 5, column 'BBB': expected a price above 0, found nothing"):
         batches(path, prices=True)
     X = relatives(prices)
@@ -305,6 +305,81 @@ def test_bad_prices_are_named(tmp_path, prices):
     assert "no column 'day'" in run("evaluate", tmp_path / "p.csv", "--task", "portfolio", "--time", "day", code=1)
 
 
+def test_days_out_of_order_are_refused(tmp_path, prices):
+    path = tmp_path / "p.csv"
+    head, *lines = (written(path, prices) and path.read_text()).splitlines()
+
+    def refused(rows, *more, code=1):
+        path.write_text("\n".join([head, *rows]) + "\n")
+        return run("evaluate", path, "--task", "portfolio", "-m", "market", "--prices", *more, code=code)
+
+    assert "row 2: the date is 2020-04-30, and the row before has 2020-05-01: sort the rows" in refused(lines[::-1])
+    assert "row 12: the date is 2020-02-11, and the row before has 2020-02-11" in refused([*lines[:11], *lines[10:]])
+    assert "90 days" in refused(lines[::-1], "--ignore", "date", code=0)
+    hours = [line.replace(",", "T02:00:00,", 1) for line in lines]
+    again = [*hours[:5], hours[4].replace("T02", "T01"), *hours[5:]]  # a clock that is put back
+    assert "91 days" in refused(again, code=0)
+    losses = written(tmp_path / "losses.csv", np.tile([[0.1, 0.3], [0.4, 0.2]], (5, 1)), names=["a", "b"])
+    lines = (tmp_path / "losses.csv").read_text().splitlines()
+    (tmp_path / "losses.csv").write_text("\n".join([*lines, lines[-1]]) + "\n")
+    assert "11 rounds" in run("evaluate", losses, "--task", "experts")  # a date may have several rounds
+
+
+def test_prices_near_1_are_told_from_relatives(tmp_path, prices):
+    rates = 0.004 * (prices / prices[0] - 1.0) + [1.08, 0.92, 1.27]
+    told = "Column 'AAA' and most others stay near one number that is not 1"
+    for P, more, there in ((rates, (), True), (rates, ("--prices",), False), (relatives(prices), (), False)):
+        path = written(tmp_path / "p.csv", P)
+        found = run("train", path, "--task", "portfolio", "-m", "eg", "--overwrite", "--save", tmp_path / "p.nr", *more)
+        assert (told in " ".join(found.split())) == there
+
+
+def test_days_and_months_may_change_places(tmp_path, prices):
+    def dated(path, rows, first):
+        days = (np.datetime64(first) + np.arange(len(rows))).astype(object)
+        lines = [
+            f"{d.day:02d}/{d.month:02d}/{d.year}," + ",".join(map(repr, row)) for d, row in zip(days, rows.tolist(), strict=True)
+        ]
+        path.write_text("\n".join(["date,AAA,BBB,CCC", *lines]) + "\n")
+        return path
+
+    few = dated(tmp_path / "few.csv", prices[:5], "2020-02-01")
+    asked = run("train", few, "--task", "portfolio", "--prices", "--save", tmp_path / "f.nr", code=1)
+    assert "--date-order dmy" in asked
+    assert "in example 1" in asked
+    run("train", few, "--task", "portfolio", "--prices", "--date-order", "dmy", "--save", tmp_path / "f.nr")
+    path = tmp_path / "p.nr"
+    run("train", dated(tmp_path / "p.csv", prices[:40], "2020-02-01"), "--task", "portfolio", "--prices", "--save", path)
+    more = dated(tmp_path / "more.csv", prices[40:41], "2020-03-12")  # 12/03, which the model knows for March
+    assert "40 days" in run("train", more, "--save", path, "--continue")
+    lines = few.read_text().splitlines()
+    few.write_text("\n".join([*lines[:3], "," + lines[3].partition(",")[2], *lines[4:]]) + "\n")
+    asked = run("evaluate", few, "--task", "portfolio", "--prices", "--date-order", "dmy", code=1)
+    assert "row 3: there is no date" in asked
+
+
+def test_files_with_columns_in_another_order_are_one_market(tmp_path, prices):
+    one = written(tmp_path / "a.csv", prices[:40])
+    two = written(tmp_path / "b.csv", prices[40:, [2, 0, 1]], names=[ASSETS[k] for k in (2, 0, 1)], first="2020-03-12")
+    whole = written(tmp_path / "c.csv", prices)
+    found = [
+        json.loads(run("evaluate", *files, "--task", "portfolio", "-m", "eg", "--prices", "--json", "--quiet"))
+        for files in ([one, two], [whole])
+    ]
+    assert found[0]["regret"]["value"] == pytest.approx(found[1]["regret"]["value"], rel=1e-9)
+    assert found[0]["regret"]["comparator"] == pytest.approx(found[1]["regret"]["comparator"], rel=1e-9)
+
+
+def test_a_column_that_counts_is_no_asset(tmp_path, prices):
+    numbered = np.column_stack([20200101 + np.arange(len(prices)), prices])
+    path = written(tmp_path / "p.csv", numbered, names=["day", *ASSETS], dates=False)
+    found = run("evaluate", path, "--task", "portfolio", "--prices", code=1)
+    assert "column 'day' goes up by whole numbers, 20200101, 20200102, 20200103" in found
+    assert "--time day" in found
+    for option in ("--time", "--ignore"):
+        assert "3 assets" in run("evaluate", path, "--task", "portfolio", "--prices", option, "day")
+
+
 # ---- commands ----------------------------------------------------------------------------------------------------------------
 def test_json_of_the_commands(market, tmp_path):
     found = json.loads(
@@ -349,7 +424,7 @@ def test_train_continues_with_the_days_that_came(market, prices, tmp_path):
         file.write("2020-06-01," + ",".join(map(repr, more[0].tolist())) + "\n")
     assert "has grown" in run("train", market, "--save", path, "--resume", code=1)
     assert "91 days" in run("train", market, "--save", path, "--continue")
-    other = written(tmp_path / "june.csv", more[1:])
+    other = written(tmp_path / "june.csv", more[1:], first="2020-06-02")
     assert "92 days" in run("train", other, "--save", path, "--continue")  # from the last prices of the other file
     want = nr.portfolio.EG().fit(relatives(np.vstack([prices, more])))
     np.testing.assert_allclose(nr.load(path).weights_, want.weights_, rtol=1e-12)
@@ -367,6 +442,43 @@ def test_a_column_that_counts_is_known_in_the_row_that_came(tmp_path):
     assert nr.load(model).names_ == ["A", "B"]
 
 
+def test_new_files_are_matched_by_name_and_date(prices, tmp_path):
+    half, path = tmp_path / "half.nr", tmp_path / "p.nr"
+    run("train", written(tmp_path / "a.csv", prices[:40]), "--task", "portfolio", "-m", "ons", "--prices", "--save", half)
+    turned = written(tmp_path / "b.csv", prices[40:, [2, 0, 1]], names=[ASSETS[k] for k in (2, 0, 1)], first="2020-03-12")
+    path.write_bytes(half.read_bytes())
+    run("train", turned, "--save", path, "--continue")
+    want = nr.portfolio.ONS().fit(relatives(prices))
+    np.testing.assert_allclose(nr.load(path).weights_, want.weights_, rtol=1e-9)
+    told = json.loads(run("predict", turned, "--model-file", half, "--json"))
+    np.testing.assert_allclose([*told["weights"].values()], want.weights_, rtol=1e-9)
+
+    path.write_bytes(half.read_bytes())
+    again = written(tmp_path / "c.csv", prices)
+    assert "row 1: the date is 2020-02-01, and the model has learned to 2020-03-11" in run(
+        "train", again, "--save", path, "--continue", code=1
+    )
+    assert "has learned to 2020-03-11" in run("predict", again, "--model-file", half, code=1)
+    wider = written(tmp_path / "d.csv", prices[40:, [0, 1, 2, 0]], names=[*ASSETS, "DDD"], first="2020-03-12")
+    found = run("train", wider, "--save", path, "--continue", code=1)
+    assert "asset 'DDD' is new; the model has 3 assets: leave it out (ignore, --ignore DDD)" in found
+    assert path.read_bytes() == half.read_bytes()
+    run("train", wider, "--save", path, "--continue", "--ignore", "DDD")
+    np.testing.assert_allclose(nr.load(path).weights_, want.weights_, rtol=1e-9)
+    assert "ignore" not in nr.load(path).extras["rounds"]
+    few = json.loads(run("predict", turned, "--model-file", half, "--json", "--limit", 3))
+    assert few["examples"] == 42
+
+
+def test_after_a_limit_the_prices_of_rows_that_were_not_learned_are_forgotten(market, prices, tmp_path):
+    path = tmp_path / "p.nr"
+    run("train", market, "--task", "portfolio", "-m", "ons", "--prices", "--save", path, "--limit", 10)
+    later = written(tmp_path / "later.csv", prices[40:], first="2020-03-12")
+    told = json.loads(run("predict", later, "--model-file", path, "--json"))
+    want = nr.portfolio.ONS().fit(np.vstack([relatives(prices[:11]), relatives(prices[40:])]))
+    np.testing.assert_allclose([*told["weights"].values()], want.weights_, rtol=1e-9)
+
+
 def test_predict_prints_the_weights_for_tomorrow(market, prices, tmp_path):
     path = tmp_path / "p.nr"
     run("train", market, "--task", "portfolio", "-m", "eg", "--prices", "--save", path)
@@ -378,7 +490,9 @@ def test_predict_prints_the_weights_for_tomorrow(market, prices, tmp_path):
     assert found["weights"]["AAA"] == m.weights_[0]
     assert found["wealth"] == m.wealth_
     assert found["examples"] == DAYS
-    today = written(tmp_path / "today.csv", prices[-1:] * 1.05)
+    refused = run("predict", "--model-file", path, "--proba", "--reject", 0.9, code=2)
+    assert "is portfolio.eg, which answers with weights: leave out --proba and --reject" in refused
+    today = written(tmp_path / "today.csv", prices[-1:] * 1.05, first="2020-05-02")
     csv = run("predict", today, "--model-file", path, "--as", "csv")
     assert csv.startswith("name,weight\nAAA,")
     m.learn_one(dict.fromkeys(ASSETS, 1.05))
@@ -407,6 +521,7 @@ def test_predict_mixes_advice(tmp_path):
     new = written(tmp_path / "new.csv", A[:2, :2], ["good", "bad"], dates=False)
     said = [float(v) for v in run("predict", new, "--model-file", path).split()]
     np.testing.assert_allclose(said, nr.load(path).predict(A[:2, :2]))
+    assert len(run("predict", new, "--model-file", path, "--limit", 1).split()) == 1
     assert float(run("predict", "--model-file", path).splitlines()[0].split("\t")[1]) > 0.99
 
 

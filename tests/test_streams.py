@@ -85,7 +85,7 @@ def test_lines_of_json_from_a_slow_pipe_are_given_as_they_come(tmp_path):
 
 def test_a_pipe_without_a_known_name_is_not_tasted(tmp_path):
     os.mkfifo(tmp_path / "p")
-    with pytest.raises(ValueError, match="pipe .* give one of"):
+    with pytest.raises(ValueError, match="pipe .* give it [(]format, --format[)], one of"):
         nr.stream(str(tmp_path / "p"))
     os.mkfifo(tmp_path / "p.parquet")
     with pytest.raises(ValueError, match="Parquet cannot be read from a pipe"):

@@ -152,18 +152,24 @@ def different(names: list[Any], axis: str) -> list[str]:
     return names
 
 
+def refuse_others(known: Sequence[str], names: Sequence[str], axis: str, where: str = "") -> None:
+    """Refuse columns of other names than those known."""
+    lost, odd = sorted({*known} - {*names}), sorted({*names} - {*known})
+    if lost or odd:
+        said = [f"{axis} {lost[0]!r} is missing"] if lost else []
+        said += [f"{axis} {odd[0]!r} is new"] if odd else []
+        hint = "" if lost else f": leave {'it' if len(odd) == 1 else 'the new ones'} out (ignore, --ignore {','.join(odd[:3])})"
+        raise ValueError(f"{where}{' and '.join(said)}; the model has {plural(len(known), axis)}{hint}")
+
+
 def order(m: Allocation, names: list[str] | None, width: int, axis: str, unit: str) -> Any:
     """Return where the columns of a model are among those that came."""
     if names is not None and m.names is not None:
+        refuse_others(m.names, names, axis)
         at = {name: k for k, name in enumerate(names)}
-        lost, odd = [n for n in m.names if n not in at], [n for n in names if n not in {*m.names}]
-        if lost or odd:
-            said = [f"{axis} {lost[0]!r} is missing"] if lost else []
-            said += [f"{axis} {odd[0]!r} is new"] if odd else []
-            raise ValueError(f"{' and '.join(said)}; every {unit} has the {plural(len(m.names), axis)} of the first")
         return [at[name] for name in m.names]
     if width != m.K:
-        raise ValueError(f"expected {plural(m.K, axis)} as in the first {unit}, got {width}")
+        raise ValueError(f"expected {plural(m.K, axis)} in every {unit}, got {width}")
     if names is not None:
         raise ValueError(f"the {axis}s had no names in the first {unit}, so these cannot be matched with them: pass an array")
     return slice(None)

@@ -36,8 +36,11 @@ def heft(sample_weight: Any, n: int) -> Array | None:
     if sample_weight is None:
         return None
     c = table("sample_weight", sample_weight, 1)
-    if len(c) != n or (c < 0.0).any():
-        raise ValueError(f"sample_weight must be {n} numbers of at least 0, one for each row, got {len(c)}")
+    if len(c) != n:
+        raise ValueError(f"sample_weight must have a number for each of {n} rows, got {len(c)}")
+    if (c < 0.0).any():
+        at = int(np.argmax(c < 0.0))
+        raise ValueError(f"sample_weight must not be negative, got {c[at]:g} in row {at}")
     return c
 
 
@@ -49,23 +52,23 @@ class Coder:
         if self.values is not None and (len(self.values) < 2 or len(set(self.values)) < len(self.values)):
             raise ValueError(f"classes must be at least two labels, all different, got {self.values}")
 
-    def fit(self, K: int) -> None:
-        """Take the number of classes from the first scores, and refuse others after them."""
-        if self.values is None:
-            self.values = list(range(K))
-        if len(self.values) != K:
-            raise ValueError(f"expected scores of {len(self.values)} classes ({self.values}), got {K}")
+    def labels(self, K: int) -> list[Any]:
+        """Return the labels of K columns; refuse another number of them than was learned."""
+        values = list(range(K)) if self.values is None else self.values
+        if len(values) != K:
+            raise ValueError(f"expected scores of {len(values)} classes ({values}), got {K}")
+        return values
 
-    def codes(self, y: Any, n: int) -> Array:
+    def codes(self, y: Any, n: int, K: int) -> Array:
         """Return labels as codes."""
-        assert self.values is not None
+        values = self.labels(K)
         given = [plain(v) for v in (y.tolist() if isinstance(y, np.ndarray) else y)]
         if len(given) != n:
             raise ValueError(f"y must have a label for each of {n} rows, got {len(given)}")
-        index = {v: k for k, v in enumerate(self.values)}
+        index = {v: k for k, v in enumerate(values)}
         for i, v in enumerate(given):
             if v not in index:
-                raise ValueError(f"row {i}: label {v!r} is not among the classes {self.values}; name all of them as classes")
+                raise ValueError(f"row {i}: label {v!r} is not among the classes {values}; name all of them as classes")
         return np.array([index[v] for v in given], np.int64)
 
 
@@ -108,21 +111,24 @@ class Calibrator(Saved):
 
     def learn_many(self, scores: Any, y: Any, sample_weight: Any = None) -> Array:
         """Return the probabilities of rows, a column for each class, from before each is learned; learn them in order."""
-        given = self._scores(scores)
-        codes, c = self.coder.codes(y, len(given.f)), heft(sample_weight, len(given.f))
-        self.inner = self.inner or calibrator.Calibrator(len(self.classes_))
+        given, K = self._scores(scores)
+        codes, c = self.coder.codes(y, len(given.f), K), heft(sample_weight, len(given.f))
+        self.coder.values = self.coder.labels(K)
+        self.inner = self.inner or calibrator.Calibrator(K)
         return self.inner.follow(given, codes, c)
 
     def predict_proba(self, scores: Any) -> Array:
         """Return the probabilities of rows, a column for each class; nothing changes."""
-        given = self._scores(scores)
-        return (self.inner or calibrator.Calibrator(len(self.classes_))).of_known(given)
+        given, K = self._scores(scores)
+        return (self.inner or calibrator.Calibrator(K)).of_known(given)
 
-    def _scores(self, scores: Any) -> Scores:
+    def _scores(self, scores: Any) -> tuple[Scores, int]:
+        """Return scores, and of how many classes they are."""
         f = table("scores", scores)
         f = f[:, None] if f.ndim == 1 else f
-        self.coder.fit(max(f.shape[1], 2))
-        return Scores(f, f.shape[1] > 1, 1)
+        K = max(f.shape[1], 2)
+        self.coder.labels(K)
+        return Scores(f, f.shape[1] > 1, 1), K
 
     def pack(self) -> tuple[dict[str, Any], Tensors]:
         """Return everything as JSON values and arrays."""
@@ -186,8 +192,8 @@ class Coverage(Saved):
             said = self.intervals.taken()
             assert said is not None
             return around(f, said.reach[:, 0])  # type: ignore[index]
-        codes, allowed = self.coder.codes(y, len(f)), np.empty((len(f), 1))
-        self.sets = True
+        codes, allowed = self.coder.codes(y, *f.shape), np.empty((len(f), 1))
+        self.coder.values, self.sets = self.coder.labels(f.shape[1]), True
         likely = np.ascontiguousarray(f[np.arange(len(f)), codes])
         compiled(learn_sets)(likely, np.ones(len(f), np.bool_), self.intervals.u, self.intervals.alpha, allowed)
         return members(f, allowed[:, 0])
@@ -204,7 +210,7 @@ class Coverage(Saved):
         if (f.ndim == 1 and self.sets) or (f.ndim == 2 and self.intervals.scale[1] > 0.0):
             raise ValueError("answers were numbers and are probabilities now, or the other way round: use another Coverage")
         if f.ndim == 2:
-            self.coder.fit(f.shape[1])
+            self.coder.labels(f.shape[1])
             if (f < 0.0).any() or (np.abs(f.sum(axis=1) - 1.0) > 1e-3).any():
                 row = int(np.argmax((f < 0.0).any(axis=1) | (np.abs(f.sum(axis=1) - 1.0) > 1e-3)))
                 raise ValueError(f"answers with columns must be probabilities that sum to 1: row {row} has {f[row].tolist()}")

@@ -39,23 +39,25 @@ def told(learner: Any) -> str:
 
 
 # ---- predict -------------------------------------------------------------------------------------------------------------
-def predicted(model: Any, source: Any, options: Mapping[str, Any], out: TextIO, form: str, **others: Any) -> None:
+def predicted(
+    model: Any, source: Any, options: Mapping[str, Any], out: TextIO, form: str, limit: int | None = None, **others: Any
+) -> None:
     """Write the weights for the next round, a line for each column; with a source, those after its rounds too.
 
     A copy learns the rounds of a source, so that the model stays as it is. Of experts with a loss, rows without a truth are
     answered: the advice of the whole is written, a line for each.
     """
     if source is not None and advises(model, options):
-        return advised(model, source, options, out, form)
+        return advised(model, source, options, out, form, limit)
     learner = copy.deepcopy(model)
     if source is not None:
-        from ..training.allocating import last_prices, learn_rounds
+        from ..training.allocating import gone_before, learn_rounds
         from ..training.job import opened_for
 
         opened, _ = opened_for(learner, source, None, dict(options))
         reader: Any = opened.reader
-        reader.first = last_prices(learner.extras.get("stream"))
-        for batch in opened.chunks():
+        reader.before = gone_before(learner.extras.get("stream"))
+        for batch in opened.chunks(limit=limit):
             if batch.data.n:
                 learn_rounds(learner, batch)
     rows = weights_of(learner)
@@ -77,7 +79,7 @@ def advises(model: Any, options: Mapping[str, Any]) -> bool:
     return getattr(model, "loss", None) is not None and not options.get("target")
 
 
-def advised(model: Any, source: Any, options: Mapping[str, Any], out: TextIO, form: str) -> None:
+def advised(model: Any, source: Any, options: Mapping[str, Any], out: TextIO, form: str, limit: int | None) -> None:
     """Write the advice of the whole for each row of advice; nothing is learned."""
     from ..streams.round_reader import Manner, rounds
     from ..training.allocating import NOTED, READ
@@ -87,7 +89,7 @@ def advised(model: Any, source: Any, options: Mapping[str, Any], out: TextIO, fo
     manner = Manner(unit=model.unit, column=model.axis, time=known.get("time"), ignore=tuple(known.get("ignore", ())))
     opened = rounds(source, manner=manner, **{k: v for k, v in options.items() if k in READ})
     found: list[float] = []
-    for batch in opened.chunks():
+    for batch in opened.chunks(limit=limit):
         kept = [k for k, name in enumerate(batch.data.names or []) if name != truth]
         names = None if batch.data.names is None else [batch.data.names[k] for k in kept]
         X = batch.data.arrays[0] if names is None else batch.data.arrays[0][:, kept]

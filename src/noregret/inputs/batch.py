@@ -16,7 +16,8 @@ from .checking import Rows, Side, given, some_of
 from .labels import Coded, some
 
 Position = dict[str, Any]  # plain JSON values
-ROW = re.compile(r"\brow (\d+)( of the batch)?\b")  # as errors name it
+QUOTED = r"(?<!\w)'(?:[^'\\]|\\.)*'|(?<!\w)\"(?:[^\"\\]|\\.)*\""  # names and cells, which may hold anything
+ROW = re.compile(rf"{QUOTED}|\brow (\d+)( of the batch)?\b")  # as errors name it
 
 
 class Batch(NamedTuple):
@@ -32,6 +33,7 @@ class Batch(NamedTuple):
     position: Position  # where the next batch begins
     waiting: Side = {}
     numbers: np.ndarray | None = None  # of the examples in their source, from 0, where they are known
+    counted: bool = True  # whether these count bad rows that were left out
 
     @property
     def n(self) -> int:
@@ -86,10 +88,10 @@ class Batch(NamedTuple):
         try:
             yield
         except (ValueError, TypeError) as e:
-            found = None if isinstance(e, BadRow) else ROW.search(str(e))
+            found = None if isinstance(e, BadRow) else next((m for m in ROW.finditer(str(e)) if m[1]), None)
             if found is None or self.numbers is None or int(found[1]) >= len(self.numbers):
                 raise
-            example = f"example {int(self.numbers[int(found[1])]) + 1:,}"
+            example = f"example {int(self.numbers[int(found[1])]) + 1:,}{'' if self.counted else ' (bad rows not counted)'}"
             kind = TypeError if isinstance(e, TypeError) else ValueError
             raise kind(str(e)[: found.start()] + example + str(e)[found.end() :]) from None
 

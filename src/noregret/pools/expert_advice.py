@@ -17,7 +17,7 @@ from ..algorithm.params import Choice, Optional
 from ..algorithm.rounds import EXAMPLES
 from ..allocations.allocation import Rounds
 from ..allocations.allocator import Allocator, different, row_of, table
-from ..inputs.checking import column_names
+from ..inputs.checking import LARGEST, column_names
 from ..learners.task import in_runs
 from .council import LOSSES, RANGED, Council
 from .hedge import ALPHA
@@ -180,8 +180,14 @@ class Experts(Allocator):
         raise ValueError(f"experts must be their number or a list of their names, got {given!r}")
 
     def refused(self, X: np.ndarray, names: list[str] | None, seen: int) -> np.ndarray:
-        """Return rounds; refuse what is not finite, and advice outside the range of the loss."""
+        """Return rounds; refuse what is not finite or too large to add up, and advice outside the range of the loss."""
         X = super().refused(X, names, seen)
+        odd, what = ~(np.abs(X) <= LARGEST), f"numbers of at most {LARGEST:g} in size"
+        if self.loss == "zero_one":
+            odd, what = np.rint(X) != X, "the number of a class, a whole one (for probabilities take the log loss)"
+        if odd.any():
+            i, k = (int(v) for v in np.argwhere(odd)[0])
+            raise ValueError(f"{self.place(i, k, names, seen)} {'is' if self.loss is None else 'says'} {X[i, k]}; expected {what}")
         ranged = self.loss == "log" or (self.loss in ("square", "absolute") and self.rule in RANGED)
         if ranged and ((X < 0.0) | (X > 1.0)).any():
             i, k = (int(v) for v in np.argwhere((X < 0.0) | (X > 1.0))[0])
@@ -207,11 +213,13 @@ class Experts(Allocator):
         if len(found) != n:
             raise ValueError(f"expected a truth for each of {n} rounds, got {len(found)}")
         ranged = self.loss in ("square", "absolute") and self.rule in RANGED
-        bad = ~np.isfinite(found)
+        bad = ~(np.abs(found) <= LARGEST)
+        bad |= (found != np.rint(found)) if self.loss == "zero_one" else False
         bad |= ((found != 0.0) & (found != 1.0)) if self.loss == "log" else ((found < 0.0) | (found > 1.0)) if ranged else False
         if bad.any():
             i = int(np.argmax(bad))
-            what = "0 or 1" if self.loss == "log" else "a number within [0, 1]" if ranged else "a finite number"
+            what = "a number within [0, 1]" if ranged else f"a number of at most {LARGEST:g} in size"
+            what = {"log": "0 or 1", "zero_one": "the number of a class, a whole one"}.get(str(self.loss), what)
             raise ValueError(f"the truth of round {seen + i + 1} is {found[i]}; expected {what}")
         return found
 

@@ -169,7 +169,7 @@ class ArffReader(CsvReader):
                 try:
                     rows.append(self._entries(line, block.path, lines[r]))
                 except BadRow as bad:
-                    self.bad(bad)
+                    self.bad(bad, len(rows))
         arrays = []
         for j, name in enumerate(self.columns):
             numeric = self.kinds[name] != "text"

@@ -123,7 +123,7 @@ class CsvReader(BlockReader):
                 f"{block.path} has other columns than the first file: expected {shortened(', '.join(self.columns), 120)}; found "
                 f"{shortened(', '.join(names), 120)}"
             )
-        refuse_twice(names, block.path)
+        refuse_twice(names, block.path, ", or say that these are no names (header=False, --no-header)")
         self.columns = names
         for kind, known in (("number", self.numbers), ("text", self.text)):
             self.kinds.update(dict.fromkeys(set(names).intersection(known), kind))
@@ -188,9 +188,9 @@ class CsvReader(BlockReader):
         while rows is None and good.any():
             rows = self._rows(block, starts, np.flatnonzero(good), faults)
             good[list(faults)] = False
-        faulty = sorted(faults)
+        faulty, before = sorted(faults), np.cumsum(good)
         for r, line in zip(faulty, line_numbers(block.data, starts[faulty], block.line).tolist(), strict=True):
-            self.bad(BadRow(block.path, line, *faults[r]))
+            self.bad(BadRow(block.path, line, *faults[r]), int(before[r]))
         return Parsed(rows, int(starts[-1]))
 
     def _headers(self, data: bytes, starts: np.ndarray) -> list[int]:
@@ -568,25 +568,26 @@ def knows_columns(position: Position) -> bool:
     return decided and all(type(v) is str for v in (*columns, *kinds)) and len(delimiter) == 1 and delimiter.isascii()
 
 
-def refuse_twice(names: list[str], path: str) -> None:
-    """Refuse columns of which two have one name."""
+def refuse_twice(names: list[str], path: str, hint: str = "") -> None:
+    """Refuse columns of which two have one name; a hint may say what else to do."""
     twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
-        raise ValueError(f"{path}: the header names column {brief(twice)} twice; name each column once")
+        raise ValueError(f"{path}: the header names column {brief(twice)} twice; name each column once{hint}")
 
 
 def is_header(cells: list[str], more: list[list[str]]) -> bool:
     """Return whether a first row looks like names: all different, short, none a number or missing, none met again below.
 
-    The first may be empty: so frames are written whose rows are numbered. Above a column of numbers, a name may be met again.
+    The first may be empty: so frames are written whose rows are numbered. Above a column of numbers, names may come again.
     """
     if len(cells) > 1 and not cells[0] and all(row and NUMERIC.fullmatch(row[0]) for row in more):
         cells = ["row", *cells[1:]]
-    if len(set(cells)) < len(cells) or any(c in MISSING or NUMERIC.fullmatch(c) or len(c) > LONGEST_NAME for c in cells):
+    if any(c in MISSING or NUMERIC.fullmatch(c) or len(c) > LONGEST_NAME for c in cells):
         return False
     columns = list(zip(*(row for row in more if len(row) == len(cells)), strict=True))
     numbers = any(all(NUMERIC.fullmatch(cell) for cell in column) for column in columns)
-    return numbers or not any(row[j] == c for row in more for j, c in enumerate(cells) if j < len(row))
+    again = any(row[j] == c for row in more for j, c in enumerate(cells) if j < len(row))
+    return numbers or not (again or len(set(cells)) < len(cells))
 
 
 def sniffed_delimiter(data: bytes, among: str = ",;\t|") -> str:

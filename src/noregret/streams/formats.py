@@ -106,7 +106,7 @@ def _found(source: Any) -> str:
         return known[ending(path)]
     if not is_regular(path):  # what is read to tell its format would be lost
         what = "standard input" if path == STDIN else f"the pipe {path}"
-        raise ValueError(f"{what} has no name to tell its format: give one of {', '.join(files())}")
+        raise ValueError(f"{what} has no name to tell its format: give it (format, --format), one of {', '.join(files())}")
     with open_bytes(path) as file:
         head = Head(file.read(HEAD))
     for f in reversed(FORMATS.values()):

@@ -8,19 +8,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..allocations.allocator import refuse_others
 from ..inputs.batch import Batch, Position, Reader, Skipped
 from ..inputs.checking import Rows
 from ..portfolio.prices import relatives
-from ..text import brief, meant
+from ..text import brief, meant, plural
 from ..transforms.dates import arrow_moments
 from ..transforms.table_cells import fields_of, is_dates, is_frame, listing
 from .arrays import MemoryReader
 from .delimited import date_form
 from .stream import Stream, open_reader
 
-LAST = "last"  # in a position: the last prices before it
+LAST, DATE = "last", "date"  # in a position: the last prices before it, by name where they have names; the last date
+BACK = np.timedelta64(3, "h")  # a clock that is put back makes no row come too early
+COUNTED = 8  # whole numbers that go up in this many first rows count something: they are neither prices nor losses
+NAMING = 3  # rows from which on a column that goes up by 1 is taken to name them
 MISSING = ("refuse", "hold")
-COUNTED = 3  # rows from which on it is told that a column counts them
+ORDERS = ("dmy", "mdy")
 
 
 class Manner(NamedTuple):
@@ -33,10 +37,11 @@ class Manner(NamedTuple):
     time: str | None = None  # the column of dates
     target: str | None = None  # the column of the truth
     ignore: tuple[str, ...] = ()
+    date_order: str | None = None  # "dmy" or "mdy", of dates such as 5/1/2011
 
 
 class RoundReader(Reader):
-    """The rounds of another reader. A position also holds the last prices, so that a pass from there makes the same rounds."""
+    """The rounds of another reader. A position also holds the last prices and date, so that a pass from there goes on from them."""
 
     def __init__(self, inner: Reader, manner: Manner) -> None:
         super().__init__()
@@ -46,7 +51,8 @@ class RoundReader(Reader):
         self.paths: Sequence[str] = getattr(inner, "paths", [])
         self.time = manner.time  # the column of dates, once it is known
         self.likely: str | None = None  # the one it was in another source
-        self.first: list[float] | None = None  # prices before the first row, where they are known
+        self.order = manner.date_order  # of their days and months, likewise
+        self.before: Position = {}  # the last prices and date of what was learned before this source
 
     @property
     def size(self) -> int | None:  # type: ignore[override]
@@ -69,26 +75,41 @@ class RoundReader(Reader):
 
     def batches(self, position: Position | None = None) -> Iterator[Batch]:
         """Yield rounds; of prices the first row makes none."""
-        last = self.first if position is None else position.get(LAST)
-        before = None if last is None else np.array(last)
+        known = self.before if position is None else position
+        last, date = known.get(LAST), known.get(DATE)
         row = 0 if position is None else position.get("examples", 0)
+        first: list[str] | None = None  # the names of the columns, in the order of the first batch
         inner: Any = self.inner.batches(position)
         with closing(inner):  # also where a cell is refused: a thread may be reading ahead
             for batch in inner:
-                X, y, names, dates = self.numbers(batch, row)
+                at = np.arange(row, row + batch.n) if batch.numbers is None else batch.numbers
+                with batch._replace(numbers=at).named_in_errors():
+                    X, y, names, dates = self.numbers(batch, at)
+                if names is not None:
+                    first = first or names
+                    if names != first:  # each file may order its columns differently
+                        refuse_others(first, names, self.manner.column, f"{self.title}: ")
+                        X, names = np.take(X, [names.index(name) for name in first], 1), first
+                if row == 0:
+                    self.refuse_counter(X, names)
+                date = self.later(dates, date, at, row == 0)
                 row += batch.n
-                where = batch.position
+                where = batch.position if date is None else {**batch.position, DATE: date}
                 if self.manner.prices or self.manner.missing == "hold":
-                    X, before = self.relatives(X, before, names, row - len(X))
+                    X, prices = self.relatives(X, self.aligned(last, names), names, at)
+                    last = prices.tolist() if names is None else dict(zip(names, prices.tolist(), strict=True))
                     if len(X) < batch.n:
                         dates, y = dates if dates is None else dates[1:], y if y is None else y[1:]
-                    where = {**where, LAST: before.tolist()} if self.manner.prices else where
+                    where = {**where, LAST: last} if self.manner.prices else where
                 rows = Rows("dense", (np.ascontiguousarray(X),), len(X), X.shape[1], names).beside(id=dates)
                 yield Batch(rows, y, where)
 
     # ---- cells -------------------------------------------------------------------------------------------------------
-    def numbers(self, batch: Batch, row: int) -> tuple[np.ndarray, np.ndarray | None, list[str] | None, np.ndarray | None]:
-        """Return the numbers of a batch, NaN where a cell is empty, the truth, the names of the columns, and dates."""
+    def numbers(self, batch: Batch, at: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, list[str] | None, np.ndarray | None]:
+        """Return the numbers of a batch, NaN where a cell is empty, the truth, the names of the columns, and dates.
+
+        Here and below, `at` are the numbers of the rows in their source, for errors.
+        """
         if isinstance(batch.data, Rows):
             return self.dense(batch.data), None if batch.y is None else np.asarray(batch.y, np.float64), batch.data.names, None
         columns = dict(fields_of(batch.data)) if not isinstance(batch.data, list) else arrow_columns(batch.data)
@@ -106,8 +127,8 @@ class RoundReader(Reader):
         names = [name for name in columns if name not in apart]
         if not names:
             raise ValueError(f"{self.title} has no column of numbers: there are {listing([*columns])}")
-        X = np.column_stack([self.cells(name, columns[name], row) for name in names])
-        y = None if manner.target is None else self.cells(manner.target, columns[manner.target], row)
+        X = np.column_stack([self.cells(name, columns[name], at) for name in names])
+        y = None if manner.target is None else self.cells(manner.target, columns[manner.target], at)
         y = batch.y if y is None else y  # type: ignore[assignment]
         dates = None if self.time is None else self.dates(columns[self.time])
         return X, y, names, dates
@@ -118,7 +139,7 @@ class RoundReader(Reader):
             raise TypeError(f"{self.title} is {self.kind}, sparse rows: expected a table or an array, a row a {self.manner.unit}")
         return np.asarray(rows.arrays[0], np.float64)
 
-    def cells(self, name: str, array: Any, row: int) -> np.ndarray:
+    def cells(self, name: str, array: Any, at: np.ndarray) -> np.ndarray:
         """Return a column as numbers, NaN where a cell is empty; refuse text."""
         import pyarrow as pa
 
@@ -126,30 +147,29 @@ class RoundReader(Reader):
             return np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             k, found = next((k, v) for k, v in enumerate(array.to_pylist()) if not is_number(v))
-        hint = f", or leave the column out (ignore, --ignore {name})" if row + k == 0 else ""
-        raise ValueError(f"{self.place(row + k, name)}: expected a number, found {brief(found)}{hint}")
+        hint = f", or leave the column out (ignore, --ignore {name})" if at[k] == 0 else ""
+        raise ValueError(f"{self.place(at[k], name)}: expected a number, found {brief(found)}{hint}")
 
     def dates(self, array: Any) -> np.ndarray:
         """Return dates as texts; what is no date is kept as it is."""
         name = str(self.time)
         if not is_time(array):
             return np.array([str(v) for v in array.to_pylist()], object)
-        form = None if is_dates(array) else date_form(array, None)
+        form = None if is_dates(array) else date_form(array, self.order)
+        self.order = self.order or (form if form in ORDERS else None)
         try:
-            moments = arrow_moments(name, array, form if form in ("dmy", "mdy") else None)
+            moments = arrow_moments(name, array, self.order)
         except ValueError:  # whether the day or the month comes first is not known, nor needed
             return np.array([str(v) for v in array.to_pylist()], object)
         day = moments.astype("M8[D]")
         told = day if (day == moments).all() else moments.astype("M8[s]")
         return np.array([str(v) for v in told], object)
 
-    def relatives(self, X: np.ndarray, before: np.ndarray | None, names: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
+    def relatives(self, X: np.ndarray, before: np.ndarray | None, names: Any, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return price relatives and the last prices; with missing="hold" an empty cell means that the price did not change."""
         holds = self.manner.missing == "hold"
         if not self.manner.prices:
             return np.where(np.isnan(X), 1.0, X), X[-1]
-        if before is not None and X.shape[1] != len(before):
-            raise ValueError(f"{self.title}: expected {len(before)} prices in row {row + 1}, found {X.shape[1]}")
         with np.errstate(invalid="ignore"):
             wrong = ~((X > 0.0) & (np.inf > X)) & ~(holds & np.isnan(X))
         if before is None:
@@ -165,7 +185,7 @@ class RoundReader(Reader):
             )
             found = "nothing" if empty else repr(float(X[i, k]))
             raise ValueError(
-                f"{self.place(row + i, k if names is None else names[k])}: expected a price above 0, found {found}{hint}"
+                f"{self.place(at[i], k if names is None else names[k])}: expected a price above 0, found {found}{hint}"
             )
         last = np.array(X[-1] if before is None else np.where(np.isnan(X[-1]), before, X[-1]))
         for j in np.flatnonzero(np.isnan(X[-1])):
@@ -174,6 +194,54 @@ class RoundReader(Reader):
         held = self.manner.missing if holds else None
         empty_rows = np.empty((0, X.shape[1]))
         return (relatives(X, before, held) if len(X) > 1 or before is not None else empty_rows), last
+
+    def aligned(self, last: dict[str, float] | list[float] | None, names: list[str] | None) -> np.ndarray | None:
+        """Return the last prices in the order of the columns, None where there are none; refuse other assets than they are of."""
+        if last is None:
+            return None
+        if isinstance(last, dict) and names is not None:
+            refuse_others([*last], names, self.manner.column, f"{self.title}: ")
+            return np.array([last[name] for name in names])
+        found = np.array([*last.values()] if isinstance(last, dict) else last)
+        if names is not None and len(names) != len(found):
+            raise ValueError(f"{self.title}: expected {plural(len(found), 'price')} in a row, found {len(names)}")
+        return found
+
+    # ---- order -------------------------------------------------------------------------------------------------------
+    def later(self, dates: np.ndarray | None, before: str | None, at: np.ndarray, first: bool) -> str | None:
+        """Return the last date; refuse rows that are not in the order of time, and a day that comes twice."""
+        moments = None if dates is None else moments_of(dates)
+        if dates is None or moments is None:
+            return before
+        if np.isnat(moments).any():
+            row = int(at[np.argmax(np.isnat(moments))])
+            hint = f"give one, or leave out the dates (ignore, --ignore {self.time})"
+            raise ValueError(f"{self.title}, row {row + 1}: there is no date: {hint}")
+        told = [*([] if before is None else [before]), *dates.tolist()]
+        steps = np.diff(np.array(told, "M8[us]"))
+        whole = self.manner.unit == "day" and all(len(v) == len("2024-01-31") for v in told)
+        wrong = (steps < -BACK) | ((steps == np.timedelta64(0)) & whole)
+        if not wrong.any():
+            return told[-1] if told else None
+        k = int(np.argmax(wrong))
+        row, earlier = int(at[k + 1 - (before is not None)]), before is not None and k == 0 and first
+        after = f"the model has learned to {told[k]}" if earlier else f"the row before has {told[k]}"
+        hint = f"give the {self.manner.unit}s after it alone" if earlier else "sort the rows, the oldest first, each date once"
+        raise ValueError(
+            f"{self.title}, row {row + 1}: the date is {told[k + 1]}, and {after}: {hint}, or leave out the dates (ignore, "
+            f"--ignore {self.time})"
+        )
+
+    def refuse_counter(self, X: np.ndarray, names: list[str] | None) -> None:
+        """Refuse a column that counts rows or days: whole numbers, each larger than the one before."""
+        for k, name in enumerate(names or []):
+            v = X[:, k]
+            if len(v) >= COUNTED and (v == np.rint(v)).all() and (np.diff(v) > 0.0).all():
+                raise ValueError(
+                    f"{self.title}: column {brief(name)} goes up by whole numbers, {v[0]:.0f}, {v[1]:.0f}, {v[2]:.0f}, as the "
+                    f"numbers of rows or days do. Leave it out (ignore, --ignore {name}), or let it name the rows (time, --time "
+                    f"{name})"
+                )
 
     def place(self, row: int, name: Any) -> str:
         """Return where a cell is; rows count from 1, without a heading."""
@@ -196,9 +264,17 @@ def counts(array: Any) -> bool:
     """Return whether a column of Arrow counts the rows: whole numbers, each larger by 1 than the one before."""
     import pyarrow as pa
 
-    if not pa.types.is_integer(array.type) or len(array) < COUNTED or array.null_count:
+    if not pa.types.is_integer(array.type) or len(array) < NAMING or array.null_count:
         return False
     return bool((np.diff(array.to_numpy(zero_copy_only=False)) == 1).all())
+
+
+def moments_of(dates: np.ndarray) -> np.ndarray | None:
+    """Return dates as `RoundReader.dates` writes them as moments, None where they are other names."""
+    try:
+        return dates.astype("M8[us]")
+    except ValueError:
+        return None
 
 
 def is_number(v: Any) -> bool:

@@ -60,12 +60,16 @@ class Parsed(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Rows that were read ahead: a record batch or None, where the next begin, bytes on disk so far, bad rows since the last."""
+    """Rows that were read ahead: a record batch or None, where the next begin, bytes on disk so far, bad rows since the last.
+
+    `gaps` holds, for each bad row, how many of the rows come before it.
+    """
 
     rows: Any
     position: Position
     read: int
     bad: Skipped
+    gaps: list[int]
 
 
 class TableReader(Reader):
@@ -88,6 +92,7 @@ class TableReader(Reader):
         self.naming: frozenset[str] = frozenset()  # columns of names, which are kept as they are written
         self.verbatim: frozenset[str] = frozenset()  # those of them where space around a cell is part of it
         self._found = Skipped()
+        self._gaps: list[int] = []
 
     def heed(self, table: Table, learn: bool) -> None:
         """Read what a table needs: to learn from, a row without its target or weight is a bad row."""
@@ -96,11 +101,12 @@ class TableReader(Reader):
         self.ignored = frozenset(table.ignored)
         self.naming, self.verbatim = frozenset(table.naming), frozenset(table.verbatim)
 
-    def bad(self, bad: BadRow) -> None:
-        """Stop at a bad row, or count it."""
+    def bad(self, bad: BadRow, after: int | None = None) -> None:
+        """Stop at a bad row, or count it; `after` is the number of rows before it in the stretch, None where it is no row."""
         if self.on_bad == "stop":
             raise bad
         self._found.add(bad)
+        self._gaps += [] if after is None else [after]
 
     def stretches(self, at: Position) -> Iterator[Stretch]:
         """Yield rows from a position on."""
@@ -109,7 +115,8 @@ class TableReader(Reader):
     def stretch(self, rows: Any, position: Position, read: int) -> Stretch:
         """Return rows with the bad ones met on the way."""
         found, self._found = self._found, Skipped()
-        return Stretch(rows, position, read, found)
+        gaps, self._gaps = self._gaps, []
+        return Stretch(rows, position, read, found, gaps)
 
     def beginning(self) -> Position:
         """Return the position of the first row."""
@@ -124,19 +131,22 @@ class TableReader(Reader):
         at = position or self.span[0] or self.beginning()
         same_place(self.paths, at, "examples", "skipped")
         self.begin_pass()
-        self.skipped, self._found, self.read = Skipped(), Skipped(), 0
+        self.skipped, self._found, self._gaps, self.read = Skipped(), Skipped(), [], 0
         self.skipped.count = at["skipped"]
         examples = at["examples"]
         made: Any = self.stretches(at)
         stretches: Any = ahead(lambda: next(made, None), lambda: lambda made: made, 1, wait=True) if self.replayable else made
         with contextlib.closing(made), contextlib.closing(stretches):
             for stretch in stretches:
+                before = examples + self.skipped.count
                 self.skipped.join(stretch.bad)
                 self.read = stretch.read
                 if stretch.rows is not None and stretch.rows.num_rows:
                     examples += stretch.rows.num_rows
                     counts = {"examples": examples, "skipped": self.skipped.count}
-                    yield Batch(stretch.rows, None, {**stretch.position, **counts})
+                    each = np.arange(stretch.rows.num_rows)
+                    numbers = before + each + np.searchsorted(sorted(stretch.gaps), each, "right")
+                    yield Batch(stretch.rows, None, {**stretch.position, **counts}, numbers=numbers)
 
 
 class BlockReader(TableReader):

@@ -132,7 +132,7 @@ class JsonReader(BlockReader):
                 try:
                     rows.append(self._object(line, path, number))
                 except BadRow as bad:
-                    self.bad(bad)
+                    self.bad(bad, len(rows))
         return records_batch(rows)
 
     def _object(self, line: bytes, path: str, number: int) -> dict[str, Any]:
@@ -343,6 +343,7 @@ class ParquetReader(TableReader):
             for i in np.flatnonzero(pc.less(weights, 0).to_numpy(zero_copy_only=False) & keep).tolist():
                 self.bad(BadRow(path, row + i + 1, None, f"a weight of at least 0 in column {self.weight!r}", str(weights[i])))
                 keep[i] = False
+        self._gaps += np.cumsum(keep)[~keep].tolist()
         return record if keep.all() else record.filter(keep)
 
 

@@ -105,11 +105,12 @@ BY_TASK = {
     "one_class": ByTask(as_marks, None, start=NOVELTY, labelled=False),
     # Costs decide between strategies; this one bets on nothing but that the best constant portfolio is worth following.
     "portfolio": ByTask(
-        as_given, None, start="portfolio.eg", own=True, labelled=False, rounds=("prices", "missing", "time", "ignore"),
-        shared=("cost", "entry"), room="portfolio.",
+        as_given, None, start="portfolio.eg", own=True, labelled=False, shared=("cost", "entry"), room="portfolio.",
+        rounds=("prices", "missing", "time", "date_order", "ignore"),
     ),
     "experts": ByTask(
-        as_given, None, start="experts", own=True, labelled=False, rounds=("target", "time", "ignore"), shared=("rule", "loss"),
+        as_given, None, start="experts", own=True, labelled=False, shared=("rule", "loss"),
+        rounds=("target", "time", "date_order", "ignore"),
     ),
     "components": ByTask(as_nothing, None, start="online_pca", own=True, labelled=False, guesses=True, shared=("k",)),
     "recommendation": ByTask(

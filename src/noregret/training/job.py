@@ -21,7 +21,7 @@ from ..streams.source import is_plain, size_of
 from ..streams.stream import Stream, counting, stream
 from ..tasks.compact import Compact
 from ..transforms.pipeline import Pipeline
-from .allocating import last_prices, learn_rounds, opened_rounds
+from .allocating import gone_before, learn_rounds, opened_rounds
 from .by_task import BY_TASK, by_task, first_learner, set_shared, suited, task_named, trainable
 from .guessing import with_target
 from .opening import Trainable, options_for, same_rows
@@ -115,7 +115,7 @@ def train(
         else:
             opened, at = continued(path, found, opened, limit, lambda paths: growing(opened_for(chosen, paths, y, options)[0]))
             if isinstance(opened.reader, RoundReader) and at["position"] is None:
-                opened.reader.first = last_prices(found)
+                opened.reader.before = gone_before(found)
         check_epochs(path, at, epochs)
         drafts.clear(path)
     done = Job(chosen, opened, path, at, answered).run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
