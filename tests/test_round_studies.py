@@ -259,6 +259,13 @@ def test_a_report_is_a_page_json_csv_and_plots(market, tmp_path):
     assert "others" in (tmp_path / "e.html").read_text()
 
 
+def test_an_unknown_strategy_is_answered_with_those_of_its_task(market):
+    found = run("evaluate", market, "--task", "portfolio", "-m", "up", code=2)
+    assert "no learner is called 'up'." in found
+    assert "There are: anticor, crp, " in found
+    assert "adagrad" not in found
+
+
 def test_options_without_a_meaning_are_refused(market):
     with pytest.raises(TypeError, match="there is no option 'window' for the task portfolio"):
         nr.compare(market, task="portfolio", window=10)

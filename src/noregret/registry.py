@@ -74,9 +74,9 @@ def learner(name: str, **params: Any) -> Any:
     return found(**params)
 
 
-def unknown(name: Any) -> str:
-    """Return the message about a name that no learner has, with those that are close."""
-    found = by_name()
+def unknown(name: Any, room: str = "") -> str:
+    """Return the message about a name that no learner has, with those that are close; of a room, with its short names alone."""
+    found = {k.removeprefix(room): v for k, v in by_name().items() if k.startswith(room)}
     first = re.split(r"[:,\s]", str(name).strip())[0]
     if first != name and first in found:
         return f"no learner is called {name!r}: give one name, and settings by keyword, or a list of several to nr.compare"

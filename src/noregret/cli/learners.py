@@ -65,9 +65,10 @@ def class_of(spec: str, task: str | None = None) -> Any:
     from ..registry import unknown
 
     found, name = known(), name_in(spec)
-    full = f"{'' if task is None else entry_of(task).room}{name}"
+    room = "" if task is None else entry_of(task).room
+    full = f"{room}{name}"
     if name not in found and full not in found:
-        raise click.UsageError(unknown(name))
+        raise click.UsageError(unknown(name, room))
     return found[full if full in found else name]
 
 
