@@ -593,6 +593,7 @@ def test_counts_of_mistakes_follow_the_answers():
     assert nr.PA1().partial_fit(X, y).n_mistakes_ == m.n_mistakes_
 
 
+@pytest.mark.filterwarnings("ignore:all numbers are below")
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(

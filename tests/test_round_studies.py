@@ -350,10 +350,8 @@ def test_days_and_months_may_change_places(tmp_path, prices):
         path.write_text("\n".join(["date,AAA,BBB,CCC", *lines]) + "\n")
         return path
 
-    few = dated(tmp_path / "few.csv", prices[:5], "2020-02-01")
-    asked = run("train", few, "--task", "portfolio", "--prices", "--save", tmp_path / "f.nr", code=1)
-    assert "--date-order dmy" in asked
-    assert "in example 1" in asked
+    few = dated(tmp_path / "few.csv", prices[:5], "2020-02-01")  # nothing tells the order, which is not needed either
+    run("train", few, "--task", "portfolio", "--prices", "--save", tmp_path / "e.nr")
     run("train", few, "--task", "portfolio", "--prices", "--date-order", "dmy", "--save", tmp_path / "f.nr")
     path = tmp_path / "p.nr"
     run("train", dated(tmp_path / "p.csv", prices[:40], "2020-02-01"), "--task", "portfolio", "--prices", "--save", path)

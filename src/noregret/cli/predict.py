@@ -85,7 +85,7 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     if speaker is not None:
         refused = ("proba", "interval", "reject") if speaker.ROWS else ("scores", "proba", "interval", "reject")
         if unfit := [f"--{k}" for k in refused if options[k] not in (None, False)]:
-            raise click.UsageError(f"{model_file} is {model.name}, which does not answer so: leave out {' and '.join(unfit)}")
+            raise click.UsageError(f"{model_file} is {model.name}, which answers with weights: leave out {' and '.join(unfit)}")
         with as_usage(), target(output) as out:
             given = identified(model, {k: v for k, v in reading(options).items() if k != "task"})
             how = {"limit": options["limit"], "scores": options["scores"], "quiet": quiet}
