@@ -399,7 +399,7 @@ def test_bounds_by_hand():
 
 # ---- squares that are too large ----------------------------------------------------------------------------------------
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("column", "target"), [(1.7e308, 1.0), (1e154, 1.0), (1.0, 1e154)])
+@pytest.mark.parametrize(("column", "target"), [(1e154, 1.0), (1.0, 1e154)])
 def test_rows_too_large_for_squares_cost_the_regret_and_not_the_report(column, target):
     """One cell, such as a marker of what is missing, makes squares infinite: there is no best fixed model to find."""
     X = np.random.default_rng(0).normal(size=(60, 2))
@@ -411,3 +411,11 @@ def test_rows_too_large_for_squares_cost_the_regret_and_not_the_report(column, t
         assert report.learners[0]["regret"] is None
         told = "Regret was left out: there are features or targets whose squares are too large for a number."
         assert told in report.notes
+
+
+def test_rows_that_overflow_a_learner_are_refused_by_their_number():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = X @ [1.0, 2.0]
+    X[30, 0] = 1.7e308
+    with pytest.raises(ValueError, match="overflows on these rows, of which example 31 has the largest number"):
+        nr.evaluate((X, y), "nag_regressor")

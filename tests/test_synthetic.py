@@ -68,7 +68,7 @@ def test_rows_are_as_the_learners_take_them(name):
         assert batch.data.width == batch.data.arrays[0].shape[1]
     else:
         indptr, indices, data = batch.data.arrays
-        assert checking.scan_sparse(indptr, indices, data, batch.data.width) == 0
+        assert checking.scan_sparse(indptr, indices, data, batch.data.width)[0] == 0
         assert indices.dtype == np.uint32
     labels = sorted(set(batch.y.tolist())) if SOURCES[name].task == "classification" else None
     assert labels in (None, [-1, 1], [0, 1, 2])

@@ -21,8 +21,9 @@ from .stream import Stream, open_reader
 
 LAST, DATE = "last", "date"  # in a position: the last prices before it, by name where they have names; the last date
 BACK = np.timedelta64(3, "h")  # a clock that is put back makes no row come too early
-COUNTED = 8  # whole numbers that go up in this many first rows count something: they are neither prices nor losses
-NAMING = 3  # rows from which on a column that goes up by 1 is taken to name them
+COUNTED = 8  # first rows from which on a column that numbers rows or days is neither prices nor losses
+NAMING = 3  # rows from which on a column of whole numbers that numbers them is taken to name them
+FIRST_DAY, LAST_DAY = 19000101, 21001231  # days as numbers
 MISSING = ("refuse", "hold")
 ORDERS = ("dmy", "mdy")
 
@@ -233,10 +234,11 @@ class RoundReader(Reader):
         )
 
     def refuse_counter(self, X: np.ndarray, names: list[str] | None) -> None:
-        """Refuse a column that counts rows or days: whole numbers, each larger than the one before."""
+        """Refuse a column that numbers rows, or days as 20240131: neither is a price or a loss."""
         for k, name in enumerate(names or []):
             v = X[:, k]
-            if len(v) >= COUNTED and (v == np.rint(v)).all() and (np.diff(v) > 0.0).all():
+            dated = (v >= FIRST_DAY).all() and (v <= LAST_DAY).all() and (np.diff(v) > 0.0).all()
+            if len(v) >= COUNTED and (v == np.rint(v)).all() and (dated or numbers_rows(v)):
                 raise ValueError(
                     f"{self.title}: column {brief(name)} goes up by whole numbers, {v[0]:.0f}, {v[1]:.0f}, {v[2]:.0f}, as the "
                     f"numbers of rows or days do. Leave it out (ignore, --ignore {name}), or let it name the rows (time, --time "
@@ -261,12 +263,17 @@ def is_time(array: Any) -> bool:
 
 
 def counts(array: Any) -> bool:
-    """Return whether a column of Arrow counts the rows: whole numbers, each larger by 1 than the one before."""
+    """Return whether a column of Arrow numbers the rows."""
     import pyarrow as pa
 
     if not pa.types.is_integer(array.type) or len(array) < NAMING or array.null_count:
         return False
-    return bool((np.diff(array.to_numpy(zero_copy_only=False)) == 1).all())
+    return numbers_rows(array.to_numpy(zero_copy_only=False))
+
+
+def numbers_rows(v: np.ndarray) -> bool:
+    """Return whether numbers begin with 0 or 1, and go up by 1."""
+    return bool(v[0] in (0, 1) and (np.diff(v) == 1).all())
 
 
 def moments_of(dates: np.ndarray) -> np.ndarray | None:
