@@ -193,7 +193,7 @@ def test_what_is_warm_is_not_compiled_again():
 def test_warm_as_json():
     found = json.loads(run("warm", "pa", "--jobs", "1", "--json").output)
     assert found["learners"] == ["pa"]
-    assert found["cache"] == str(compiling.cache_directory())
+    assert found["cache"] == str(code_cache.directory())
 
 
 def test_warm_refuses():
