@@ -24,6 +24,7 @@ from ..text import said
 
 FORMAT = 1
 SHARED, OBJECT = ".so", ".o"
+_warned: set[pathlib.Path] = set()
 
 
 class Code(NamedTuple):
@@ -80,7 +81,7 @@ def keep(name: str, key: str, code: Code) -> tuple[int, Any] | None:
         write(path.with_suffix(".json"), json.dumps(note).encode())
         return opened(path, code)
     except OSError as e:
-        warn_once(f"cannot cache compiled code in {path.parent} ({said(e)}); this process compiles for itself")
+        warn_once(path.parent, said(e))
     with tempfile.TemporaryDirectory() as spare:
         path = pathlib.Path(spare, path.name)
         path.write_bytes(code.content)
@@ -103,10 +104,11 @@ def write(path: pathlib.Path, content: bytes) -> None:
         draft.unlink(missing_ok=True)
 
 
-@cache
-def warn_once(text: str) -> None:
-    """Say this, once in a process."""
-    warnings.warn(text, stacklevel=2)
+def warn_once(where: pathlib.Path, why: str) -> None:
+    """Say that nothing is kept, once in a process."""
+    if where not in _warned:
+        warnings.warn(f"cannot cache compiled code in {where} ({why}); this process compiles for itself", stacklevel=2)
+        _warned.add(where)
 
 
 # ---- opening ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,9 @@ The entries are written in LLVM's language with the builder of llvmlite, around 
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -57,7 +59,19 @@ def type_of(leaf: str) -> Any:
 
 
 # ---- compiling -------------------------------------------------------------------------------------------------------
+@contextlib.contextmanager
+def untimed() -> Iterator[None]:
+    """Call LLVM without the events by which Numba times it: they take a tenth of the time of compiling."""
+    lock = llvm.ffi.lib._lock
+    callbacks, lock._cblist = lock._cblist, []
+    try:
+        yield
+    finally:
+        lock._cblist = callbacks
+
+
 @global_compiler_lock
+@untimed()
 def emitted(fn: native.Native, kinds: str, how: str, key: str, classes: list[type]) -> Code:
     """Return the object code of a function for arguments of these kinds."""
     tree = parsed(kinds)
