@@ -24,43 +24,37 @@ NAME = "noregret"
 
 
 class Library(JITCodeLibrary):
-    """Code of one function. What it calls is linked once, where there is an entry, and optimised there."""
+    """Code of one function and what it calls, made ready to run only if Python can call it."""
 
     @property
     def callable(self) -> bool:
         """Whether there is an entry from Python in it."""
         return any(f.name.startswith("_ZN7cpython") and not f.is_declaration for f in self._final_module.functions)
 
-    def reached(self) -> list[Library]:
-        """Return the libraries of everything that this one calls."""
-        found: dict[Any, None] = {}
-        todo = list(self._linking_libraries)
-        while todo:
-            library = todo.pop()
-            if library not in found:
-                found[library] = None
-                todo.extend(library._linking_libraries)
-        return list(found)
-
-    def finalize(self) -> None:
-        """Link and make ready to run, if Python can call it."""
+    def _optimize_final_module(self) -> None:
         if self.callable:
-            self._linking_libraries = self.reached()
-            super().finalize()
-        self._finalized = True
+            super()._optimize_final_module()
+
+    def _finalize_final_module(self) -> None:
+        if self.callable or self._shared_module is not None:
+            super()._finalize_final_module()
+        else:
+            self._finalize_dynamic_globals()
+            self._verify_declare_only_symbols()
+            self._finalized = True
 
     def optimised(self, entry: str) -> Any:
         """Return the module of an entry with all that it calls, optimised; nothing but the entry can be seen from outside."""
         module = self._final_module
-        for library in self.reached():
+        for library in dict.fromkeys(self._linking_libraries):
             module.link_in(library._get_module_for_linking(), preserve=True)
-        for f in module.functions:
+        super()._optimize_final_module()
+        for f in module.functions:  # not before: that would change what is inlined where, and so the last bits
             if not f.is_declaration and f.name != entry:
                 f.linkage = "internal"
         for variable in module.global_variables:
             if variable.name.startswith("_ZN08NumbaEnv"):
                 variable.linkage = "internal"
-        self._optimize_final_module()
         module.verify()
         return module
 
