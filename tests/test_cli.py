@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import noregret as nr
 from noregret.cli import COMMANDS, main, warm
 from noregret.cli.cite import references
-from noregret.engine import compiling
+from noregret.engine import code_cache, compiling
 
 HEAVY = ("numba", "numpy", "scipy", "sklearn", "pandas", "river")
 
@@ -178,7 +178,7 @@ def test_warm_fills_a_cache(tmp_path):
     assert re.search(r"^pa_regressor +\d+ functions? compiled in [\d.]+ s$", first.stdout, re.M)
     assert str(tmp_path) in first.stdout.splitlines()[-1]
     assert re.search(r"^pa1_regressor +in the cache already$", second.stdout, re.M)
-    assert list(tmp_path.glob("noregret_pa_regressor_dense_*.py"))
+    assert list(tmp_path.glob("pa_regressor_dense_learn_*.json"))
 
 
 def test_what_is_warm_is_not_compiled_again():

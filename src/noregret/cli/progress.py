@@ -203,7 +203,5 @@ def tell_of_compiling(shown: Progress, ready: threading.Event, what: str) -> Non
 
     while not ready.wait(0.25) and shown.calls == 0:
         if monotonic() - shown.start >= PATIENCE and compiling.compilations() > 0:
-            click.echo(
-                f"Compiling {what} for this machine, once; later runs find the code in {code_cache.directory()}.", err=True
-            )
+            click.echo(f"Compiling {what} for this machine, once; later runs find the code in {code_cache.directory()}.", err=True)
             return

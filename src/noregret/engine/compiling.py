@@ -15,7 +15,7 @@ import pathlib
 import re
 import types as pytypes
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
 
@@ -205,7 +205,11 @@ def build(
         return space
 
     marked = re.findall(r"^@jit\ndef (\w+)", text, re.M)
-    return {n: native.Native(f"{name}_{n}", digest, lambda entry, n=n: source(entry)[n], nogil) for n in marked}
+    return {n: native.Native(f"{name}_{n}", digest, partial(_one_of, source, n), nogil) for n in marked}
+
+
+def _one_of(source: Callable[[bool], dict[str, Any]], name: str, entry: bool) -> Any:
+    return source(entry)[name]
 
 
 def compiled(fn: Callable[..., Any], *kinds: type) -> Callable[..., Any]:

@@ -14,15 +14,17 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
+from numba import types as numba_types
+from numba.core import cgutils as numba_tools
 from numba.core.compiler_lock import global_compiler_lock
-from numba.np import numpy_support
-from numba.np.arrayobj import populate_array
+from numba.np import arrayobj, numpy_support
 
 from . import native, target
 from .code_cache import Code
 
+types: Any = numba_types  # neither is typed as it is
+cgutils: Any = numba_tools
+populate_array: Any = arrayobj.populate_array
 BYTE, HALF, WORD, REAL = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 POINTER = BYTE.as_pointer()
 LEAVES = {"d": types.float64, "l": types.int64, "b": types.boolean, "L": types.uint64, "o": types.int64}
@@ -70,10 +72,13 @@ def untimed() -> Iterator[None]:
         lock._cblist = callbacks
 
 
-@global_compiler_lock
-@untimed()
 def emitted(fn: native.Native, kinds: str, how: str, key: str, classes: list[type]) -> Code:
     """Return the object code of a function for arguments of these kinds."""
+    with global_compiler_lock, untimed():
+        return _emitted(fn, kinds, how, key, classes)
+
+
+def _emitted(fn: native.Native, kinds: str, how: str, key: str, classes: list[type]) -> Code:
     tree = parsed(kinds)
     flat = flattened(fn.source(False), tree, classes)
     signature = tuple(map(type_of, leaves(tree)))
@@ -274,7 +279,9 @@ def unpacked(e: Emitter, leaf: str, obj: Any) -> Any:
     mask = native.ALIGNED | native.WRITEABLE | native.CONTIGUOUS
     want = native.ALIGNED | (native.WRITEABLE if kind.mutable else 0) | (native.CONTIGUOUS if packed else 0)
     e.require(e.equal(b.and_(e.load(obj, native.FLAGS, HALF), HALF(mask)), HALF(want)))
-    shape, strides = ([e.load(e.load(obj, at, POINTER), 8 * k, WORD) for k in range(kind.ndim)] for at in (native.SHAPE, native.STRIDES))
+    shape, strides = (
+        [e.load(e.load(obj, at, POINTER), 8 * k, WORD) for k in range(kind.ndim)] for at in (native.SHAPE, native.STRIDES)
+    )
     return e.array(kind, e.load(obj, native.DATA, POINTER), shape, None if packed else strides)
 
 

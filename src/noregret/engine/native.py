@@ -142,6 +142,7 @@ class Native:
         self.last: Frame | None = None  # the table of the last entry in the row
 
     def __call__(self, *args: Any) -> Any:
+        """Run with arguments of any kinds."""
         return self.run(*args)
 
     def resolve(self, *args: Any) -> Any:
