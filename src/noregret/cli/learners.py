@@ -65,10 +65,11 @@ def class_of(spec: str, task: str | None = None) -> Any:
     from ..registry import unknown
 
     found, name = known(), name_in(spec)
-    room = "" if task is None else entry_of(task).room
+    entry = None if task is None else entry_of(task)
+    room = "" if entry is None else entry.room
     full = f"{room}{name}"
     if name not in found and full not in found:
-        raise click.UsageError(unknown(name, room))
+        raise click.UsageError(unknown(name, "" if entry is None or entry.of else room))
     return found[full if full in found else name]
 
 

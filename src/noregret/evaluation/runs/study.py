@@ -89,7 +89,7 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
         chosen, opened, more = first_learner(opened, task)
         plan.notes += more
     learner, maps = (chosen.learner, chosen.front.maps) if isinstance(chosen, Pipeline) else (chosen, ())
-    run = Run(learner, titled(learner, maps), plan.settings)
+    run = Run(learner, titled(learner, maps).removeprefix(plan.room), plan.settings)
     if isinstance(chosen, Pipeline):
         run.noted = chosen.noted
         if opened.front is not None:
@@ -155,7 +155,8 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     learners = [(m.learner if isinstance(m, Pipeline) else m).clone() for m in given]
     one_task(learners)
     check_scales(opened, fronts)
-    titles = distinct([titled(m, () if f is None else f.maps) for m, f in zip(learners, fronts, strict=True)])
+    full = [titled(m, () if f is None else f.maps) for m, f in zip(learners, fronts, strict=True)]
+    titles = distinct([title.removeprefix(plan.room) for title in full])
     runs = [Run(m, title, plan.settings, front) for m, title, front in zip(learners, titles, fronts, strict=True)]
     return plan.study("compare", opened, runs)
 
@@ -183,7 +184,7 @@ def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     learners = [base.clone().set_params(**s) for s in settings]
     plan = Plan(with_task(options, learners), task)
     swept = [k for k, v in grid.items() if len(v) > 1]
-    titles = [" ".join([base.name, *(f"{k}={s[k]}" for k in swept)]) for s in settings]
+    titles = [" ".join([base.name.removeprefix(plan.room), *(f"{k}={s[k]}" for k in swept)]) for s in settings]
     opened = plan.open(source, y, learners)
     runs = [Run(m, title, plan.settings) for m, title in zip(learners, titles, strict=True)]
     report = plan.study("sweep", opened, runs)
@@ -234,7 +235,7 @@ class Plan:
         known_options(options, (*WATCHED, *STUDIED))
         given = dict(options)
         watched = {k: given.pop(k) for k in WATCHED if k in given}
-        self.pair = () if task is None else BY_TASK[task].pair
+        self.pair, self.room = ((), "") if task is None else (BY_TASK[task].pair, BY_TASK[task].room)
         self.settings = Settings(**{k: v for k, v in watched.items() if v is not None}, task=task if self.pair else None)
         self.holdout = given.pop("holdout", None)
         self.regret = given.pop("regret", None)
