@@ -31,7 +31,7 @@ def compared_with(learner: Any) -> Subspace | str:
     """Return the subspaces that a learner that has learned is compared with, or why with none."""
     m = learner.model
     if learner.overcomplete:
-        return f"{NOT_CONVEX}: what it leaves of rows is told alone"
+        return NOT_CONVEX
     if getattr(learner, "missing", None) is not None:
         return "it fills in unknown entries, and the residual is of known ones alone"
     k = getattr(learner, "k", None) or getattr(learner, "r_max", None)

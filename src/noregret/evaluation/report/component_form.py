@@ -196,6 +196,7 @@ def left_words(chosen: Learner) -> str:
     if chosen["metrics"].get("auc") is not None:
         found.append(f"AUC of outliers {amount(chosen['metrics']['auc'])}")
     found += [f"regret {amount(chosen['regret']['average'], 2)} a row"] if chosen["regret"] else []
+    found += [f"gap to {chosen['gap']['passes']} passes {amount(chosen['gap']['average'], 2)} a row"] if chosen.get("gap") else []
     return ", ".join(found)
 
 

@@ -45,6 +45,8 @@ WORDS = {
     "unforecast": "rows without forecast",
     "unexplained": "unexplained energy",
     "residual": "mean squared residual",
+    "angle": "angle to the best, degrees",
+    "gap": "gap to ten passes, a row",
 }
 BLANK: Learner = {
     "model": None,
