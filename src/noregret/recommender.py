@@ -41,17 +41,18 @@ class Recommender(Pipeline):
     w_0 + w_user + w_item + <v_user, v_item>. What is unknown counts nothing: a new user is given the mean of an item, and the other
     way round. Predictions are kept within the scale: `low` to `high`, or the ratings seen.
 
-    Parameters: `learner`, a name or a learner: "fm_regressor" or another regressor for ratings; "fm" or another classifier for yes
-    and no, whose predictions are probabilities by the logistic function of the score. Other keywords are parameters of the learner
-    named. `keep=False` does not remember who rated what: `top` then lists everything, and memory grows with users and items only.
-    `user` and `item` are the columns of a table from which it learns: `nr.train(..., task="recommendation")` makes one.
+    Parameters: `learner`, a name or a learner: "fm_regressor" or another regressor for ratings; "online_svd" (RatingSVD), or an
+    OnlineSVD, to decompose the matrix of users and items; "fm" or another classifier for yes and no, whose predictions are
+    probabilities by the logistic function of the score. Other keywords are parameters of the learner named. `keep=False` does not
+    remember who rated what: `top` then lists everything, and memory grows with users and items only (not of "online_svd", which
+    keeps ratings). `user` and `item` are the columns of a table from which it learns: `nr.train(..., task="recommendation")` makes one.
 
     Users and items are texts or whole numbers; 7 and "7" are one.
 
     Read back: `users_`, `items_`, `n_seen_`, `scale_`, `learner`.
 
     Pitfalls: in one pass, offsets of users and items do nearly everything; factors add little before there are some ten ratings
-    of each. A pair that is rated again is learned again.
+    of each. A pair that is rated again is learned again; of "online_svd" it is revised.
 
     Rendle (2010), *Factorization machines*; Koren, Bell, Volinsky (2009), *Matrix factorization techniques*.
 
