@@ -44,8 +44,8 @@ class Recommender(Pipeline):
     Parameters: `learner`, a name or a learner: "fm_regressor" or another regressor for ratings; "online_svd" (RatingSVD), or an
     OnlineSVD, to decompose the matrix of users and items; "fm" or another classifier for yes and no, whose predictions are
     probabilities by the logistic function of the score. Other keywords are parameters of the learner named. `keep=False` does not
-    remember who rated what: `top` then lists everything, and memory grows with users and items only (not of "online_svd", which
-    keeps ratings). `user` and `item` are the columns of a table from which it learns: `nr.train(..., task="recommendation")` makes one.
+    remember who rated what: `top` then lists everything, and memory grows with users and items only ("online_svd" keeps
+    ratings). `user` and `item` are the columns of a table from which it learns: `nr.train(..., task="recommendation")` makes one.
 
     Users and items are texts or whole numbers; 7 and "7" are one.
 
