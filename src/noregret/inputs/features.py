@@ -86,7 +86,7 @@ def read_all(features: Features, examples: Sequence[Mapping[Any, Any]]) -> Rows 
     if found is not None:
         return Named(examples, Rows("csr", found[:3], len(examples), 0))
     ahead = Names(False)
-    return Named(examples, stacked(ahead, examples, grow=True), ahead)
+    return Named(examples, stacked(ahead, examples, grow=True)._replace(names=ahead.names), ahead)
 
 
 def stacked(features: Features, examples: Sequence[Mapping[Any, Any]], grow: bool) -> Rows:
