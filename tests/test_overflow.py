@@ -1,5 +1,7 @@
 """Rows whose cells are so large that numbers of a model overflow are refused, and the model stays as it was."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -131,3 +133,20 @@ def test_a_column_that_only_rounding_moves_is_constant():
     X = np.column_stack([np.full(50, 0.1) * (1 + 1e-15 * (np.arange(50) % 2)), np.arange(50.0)])
     rows = checking.rows(X, "float64")
     assert not nr.Scale().rows(rows, True).arrays[0][:, 0].any()
+
+
+@pytest.mark.parametrize("name", ["ftrl", "fm_regressor", "hashed", "pool"])
+def test_a_refused_example_leaves_no_names(name):
+    own = {"hashed": nr.FTRL(hash_bits=4), "pool": nr.Hedge(learners=[nr.FTRL(), nr.PA1()])}
+    m = own[name] if name in own else nr.learner(name)
+    for i in range(6):
+        m.learn_one({"a_1": i % 3 - 1.0, "b": 1.0}, i % 2)
+    other = copy.deepcopy(m)
+    for y in (1, 0 if name == "fm_regressor" else 2):  # a label that is known, and one that is not
+        before = m.digest()
+        with pytest.raises(ValueError, match="overflow"):
+            m.learn_one({"a_2": 2.0, "new": 1e308, "b": -1e308}, y)
+        assert m.digest() == before
+    for k in (m, other):
+        k.learn_one({"a_3": 1.0, "new": 2.0}, 1)
+    assert m.digest() == other.digest()

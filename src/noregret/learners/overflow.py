@@ -16,17 +16,31 @@ HARMLESS = {4: 1e8, 8: 1e50}  # in size, of cells, by the bytes of a number of t
 
 
 @contextlib.contextmanager
+def unchanged_by_failure(m: Any) -> Iterator[None]:
+    """Restore a model if this block fails."""
+    before = copy.deepcopy(m)
+    try:
+        yield
+    except BaseException:
+        m.__dict__ = before.__dict__
+        raise
+
+
+def harmless(m: Any, values: np.ndarray) -> bool:
+    """Return whether no step of a model makes an overflow from these values."""
+    return bool(np.abs(values).max(initial=0.0) <= HARMLESS[m.dtype.itemsize])
+
+
+@contextlib.contextmanager
 def unharmed(m: Any, rows: Rows) -> Iterator[None]:
     """Refuse rows whose cells are large if the model has overflowed at the end of this block, and restore it."""
-    total, most = total_of(rows), HARMLESS[m.dtype.itemsize]
-    if total <= most or np.abs(rows.packed().arrays[-1]).max() <= most:
+    if total_of(rows) <= HARMLESS[m.dtype.itemsize] or harmless(m, rows.packed().arrays[-1]):
         if not m.tally[EXAMPLES]:
             titles = getattr(m.features, "titles", None)  # the table behind which the model learns
             warn_of_small(rows, titles and titles.feature_names, TINY if m.learner.scale_free else SMALL)
         yield
         return
-    before = copy.deepcopy(m)
-    try:
+    with unchanged_by_failure(m):
         yield
         if m.overflowed():
             rows = rows.packed()
@@ -36,6 +50,3 @@ def unharmed(m: Any, rows: Rows) -> Iterator[None]:
                 f"{m.learner.__name__} overflows on these rows, of which row {row_of(rows, at)} has the largest number, "
                 f"{values[at]:g}. Scale the columns first, or leave the row out; nothing was learned."
             )
-    except BaseException:
-        m.__dict__.update(before.__dict__)
-        raise
