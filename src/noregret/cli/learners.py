@@ -12,7 +12,7 @@ import click
 from ..text import amount
 from . import plugins
 from .options import Command, Decorator, Option, ParamType
-from .values import Costs, Grouping, Levels, ListOf, Named, Number, Pairs, Values
+from .values import LISTS, Costs, Gathering, Grouping, Levels, ListOf, Named, Number, Pairs, Values
 from .wording import PREFIX, spoken
 
 LEFT_OUT = ("epochs", "shuffle", "seed", "hash_bits", "missing")  # of `fit`, or of the source
@@ -229,9 +229,10 @@ def options_of(cls: Any, taken: set[str], lists: bool) -> list[Option]:
             flag, kind = f"{flag}/--no-{flag.lstrip('-')}", click.BOOL
         elif kind is bool:
             kind = Named({"true": True, "false": False})
-        if lists and not isinstance(kind, (Values, Levels, Pairs, Costs, Grouping)):
+        if lists and not isinstance(kind, (*LISTS, Grouping)):
             kind = ListOf(kind)
-        found.append(Option([flag, PREFIX + name], type=kind, default=None, metavar=metavar(kind), help=said, group=heading))
+        option = Gathering if isinstance(kind, LISTS) else Option
+        found.append(option([flag, PREFIX + name], type=kind, default=None, metavar=metavar(kind), help=said, group=heading))
     return found
 
 
