@@ -513,7 +513,7 @@ def test_columns_that_came_later_are_left_out(tmp_path, monkeypatch, kind):
         run("convert", f"{day}.csv", f"{day}.parquet")
     monday, tuesday = f"mon.{kind}", f"tue.{kind}"
     run("train", monday, "--target", "y", "-m", "pa1", "--save", "m.nr")
-    told = "new: zz. Give the same columns, or leave out those that vary (ignore, --ignore)."
+    told = "new: zz. Give the same columns, or leave out those that vary (--ignore)."
     assert told in run("predict", tuesday, "--model-file", "m.nr", code=1).output
     wanted = run("predict", monday, "--model-file", "m.nr", "--scores").stdout
     assert run("predict", tuesday, "--model-file", "m.nr", "--scores", "--ignore", "zz").stdout == wanted

@@ -288,6 +288,13 @@ def sentence(doc: str, name: str) -> str:
     paragraph = " ".join(doc[at + len("Parameters:") :].split("\n\n")[0].split())
     for clause in re.split(r";\s|\.\s(?=[A-Z])|\.$", paragraph):
         if re.search(rf"`{re.escape(name)}\b", clause):
-            text = clause.replace("`", "").strip()
+            text = in_options(clause.replace("`", "").strip(), name)
             return f"{text[0].upper() + text[1:] if text.startswith('the ') else text}."
     return ""
+
+
+def in_options(text: str, name: str) -> str:
+    """Return what a docstring says about a parameter as the command line has it: values without quotes, switches as options."""
+    text = re.sub(rf"^{name}[:,] ", "", text)
+    text = re.sub(r"\b(\w+)=True\b", lambda found: written(found[1]), text)
+    return re.sub(r'"(\w+)"', r"\1", text).replace("lambda_", "lambda").replace("None", "none")

@@ -321,7 +321,7 @@ def warn_of_small(rows: Rows, names: Sequence[Any] | None = None, least: float =
         "their squares are 0, and next to nothing is learned from them. Multiply them by a power of ten."
         if least <= TINY
         else "beside numbers near 1 most learners learn next to nothing from them. "
-        "Scale the columns, with Scale() or --scale, or multiply them by a power of ten."
+        "Scale the columns (nr.Scale, --scale), or multiply them by a power of ten."
     )
     warnings.warn(f"all numbers of {which} are below {least:g} in size: {what}", stacklevel=2)
 
