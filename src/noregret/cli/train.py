@@ -144,7 +144,7 @@ def check_file(path: Path, resume: bool, overwrite: bool, chosen: Any) -> bool:
     """Return whether there is a model to resume; refuse to overwrite another file, or a training that has not finished."""
     from ..files.model_file import ModelFileError, load
 
-    if not path.exists():
+    if not path.is_file():  # there is none, or a device, which is written to as it is
         return False
     if resume:
         return True

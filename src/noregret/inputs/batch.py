@@ -142,6 +142,7 @@ class Reader:
     hash_bits: int | None = None  # features are folded into 2^hash_bits numbers by the reader itself
     replayable: bool = True  # whether a second pass gives the same; standard input, pipes and iterators give one pass
     endless: bool = False  # whether more may always come, as from a broker: a pass ends when nothing does
+    copied: bool = False  # whether plain files are copied block by block, and not mapped: others write to them
     tabular: bool = False  # whether batches have named columns, of which a Table makes features
     usual_target: str | None = None  # the column where the format has labels, once the columns are known
     span: tuple[Position | None, Position | None] = (None, None)  # of a piece, the positions where it begins and ends

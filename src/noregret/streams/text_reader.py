@@ -152,6 +152,21 @@ class Mapped:
         self.file.close()
 
 
+class Copied(Mapped):
+    """The same, copied into memory: what others cut while it is read would end the process if it were mapped."""
+
+    def window(self, stop: int) -> tuple[int, Any]:
+        """Return the bytes from the next one up to some place."""
+        self.file.seek(self.at)
+        data = b""
+        while len(data) < stop - self.at:
+            more = self.file.read(stop - self.at - len(data))
+            if not more:
+                raise shrunk(self.path, self.size, self.now())
+            data += more
+        return self.at, data
+
+
 class InMemory(Mapped):
     """Bytes in memory."""
 
@@ -221,11 +236,13 @@ class Flowing:
         self.stream.close()
 
 
-def opened(path: str, offset: int, limit: int | None) -> Mapped | Flowing:
+def opened(path: str, offset: int, limit: int | None, copied: bool) -> Mapped | Flowing:
     """Return a file from some byte on, to its end or, unless it is compressed, to another byte."""
     if not is_plain(path):
         return Flowing(path, offset)
-    return InMemory(path, offset, limit) if isinstance(path, Held) else Mapped(path, offset, limit)
+    if isinstance(path, Held):
+        return InMemory(path, offset, limit)
+    return Copied(path, offset, limit) if copied else Mapped(path, offset, limit)
 
 
 def padded(content: Any, size: int) -> tuple[np.ndarray, int]:
@@ -255,7 +272,7 @@ class Pass:
         """Return the next block, None at the end."""
         while self.file < len(self.limits):
             if self.open is None:
-                self.open = opened(self.reader.paths[self.file], self.offset, self.limits[self.file])
+                self.open = opened(self.reader.paths[self.file], self.offset, self.limits[self.file], self.reader.copied)
             got = self.open.block(self.reader.block)
             if got is not None:
                 return self.block(*got)
