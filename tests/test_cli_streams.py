@@ -106,7 +106,7 @@ def test_an_option_whose_name_is_taken_gets_another():
 
 def test_options_of_other_learners_are_refused():
     said = refused("evaluate", LINEAR, "--model", "perceptron", "-C", "1")
-    assert "'-C': it is an option of alma, bpa_nn, bpa_p, bpa_s, duol and 9 others." in said
+    assert "'-C': it is an option of alma, bpa_nn, bpa_p, bpa_s, duol and 9 more." in said
     assert "perceptron has --beta, --gamma" in said
     assert "Name the learner with --model" in refused("evaluate", LINEAR, "-C", "1")
     assert "No such option '--nonsense'" in refused("evaluate", LINEAR, "--model", "pa1", "--nonsense", "1")

@@ -100,7 +100,7 @@ def test_columns_whose_squares_are_0_are_told(layout):
     X[:, 1] *= 1e-160
     with pytest.warns(UserWarning, match=r"all numbers of column 1 are below 1e-154 in size: their squares are 0"):
         nr.Scale().rows(checking.rows(layout(X), "float64"), True)
-    with pytest.warns(UserWarning, match=r"all numbers of columns 0, 1 and 2 are below"):
+    with pytest.warns(UserWarning, match=r"all numbers of columns 0, 1, 2 are below"):
         nr.Scale().rows(checking.rows(layout(X * 1e-160), "float64"), True)
 
 
@@ -113,7 +113,7 @@ def test_columns_that_are_lost_beside_others_are_told(size):
         nr.PA1().partial_fit(X, y)
     with pytest.warns(UserWarning, match=r"all numbers of column 'b' are"):
         nr.PA1().partial_fit([dict(zip("abcde", x.tolist())) for x in X], y)
-    with pytest.warns(UserWarning, match=r"columns 0, 1, 2 and 2 others are"):
+    with pytest.warns(UserWarning, match=r"columns 0, 1, 2 and 2 more are"):
         nr.PA1().partial_fit(X * 1e-9, y)
     with pytest.warns(UserWarning, match=r"column 'b' are"):
         nr.pipeline(nr.Table("y"), nr.PA1()).partial_fit([{**dict(zip("abcde", x.tolist())), "y": t} for x, t in zip(X, y)])

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from ..text import amount
+from ..text import amount, first_of
 from . import plugins
 from .options import Command, Decorator, Option, ParamType
 from .values import LISTS, Costs, Gathering, Grouping, Levels, ListOf, Named, Number, Pairs, Values
@@ -164,8 +164,7 @@ def not_an_option(e: click.NoSuchOption, spec: str | None, ctx: click.Context) -
     ]
     if not having:
         raise e
-    few = ", ".join(having[:5]) + (f" and {len(having) - 5} others" if len(having) > 5 else "")
-    whose = f"No such option {name!r}: it is an option of {few}."
+    whose = f"No such option {name!r}: it is an option of {first_of(having, 5)}."
     if spec is None:
         raise click.UsageError(f"{whose} Name the learner with --model.", ctx) from None
     own = ", ".join(option.opts[0] for option in ctx.meta[EXTRA])

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.compiling import compiled
+from ..text import first_of
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST = 1e140  # in size, of a target that is squared: the squares of 10^20 rows have a finite sum
@@ -315,15 +316,14 @@ def warn_of_small(rows: Rows, names: Sequence[Any] | None = None, least: float =
     if not found:
         return
     names = rows.names if names is None else names
-    shown = [repr(j if names is None else names[j]) for j in found[:3]] + ([f"{len(found) - 3:,} others"] if len(found) > 3 else [])
-    which = f"columns {', '.join(shown[:-1])} and {shown[-1]}" if len(found) > 1 else f"column {shown[0]}"
+    which = first_of([repr(j if names is None else names[j]) for j in found], 3)
     what = (
         "their squares are 0, and next to nothing is learned from them. Multiply them by a power of ten."
         if least <= TINY
         else "beside numbers near 1 most learners learn next to nothing from them. "
         "Scale the columns (nr.Scale, --scale), or multiply them by a power of ten."
     )
-    warnings.warn(f"all numbers of {which} are below {least:g} in size: {what}", stacklevel=2)
+    warnings.warn(f"all numbers of column{'s' if len(found) > 1 else ''} {which} are below {least:g} in size: {what}", stacklevel=2)
 
 
 def refuse_negative(rows: Rows, learner: str) -> None:
