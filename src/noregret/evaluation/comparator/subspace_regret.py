@@ -58,7 +58,7 @@ class Hindsight:
         if d > MOST:
             self._stop(f"the best subspace is found among at most {MOST:,} features, and there are {d:,}")
         elif not self.asked and self.products > SOON:
-            self._stop("the scatter matrix of this many rows and features takes long. Ask with regret=True, --regret")
+            self._stop("the scatter matrix of this many rows and features takes long. Ask for it (regret=True, --regret)")
         else:
             self.scatter.widen(d)
             self.scatter.add(X)

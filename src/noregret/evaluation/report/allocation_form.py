@@ -124,7 +124,8 @@ def drawings(rows: Sequence[Learner]) -> dict[str, Callable[..., None]]:
 
 def wealth_words(chosen: Learner) -> str:
     """Return the wealth of a portfolio, and its regret."""
-    found = [f"wealth {wealth_text(chosen['metrics']['wealth'])}", f"{percent(chosen['metrics']['annual_return'])} % a year"]
+    year = chosen["metrics"]["annual_return"]
+    found = [f"wealth {wealth_text(chosen['metrics']['wealth'])}", *([] if year is None else [f"{percent(year)} % a year"])]
     found += [f"regret {amount(chosen['regret']['value'])} in log wealth"] if chosen["regret"] else []
     return ", ".join(found)
 

@@ -149,7 +149,9 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
         given = [made(m) for m in KINDS[task].dozen]
         fronts = [None] * len(given)
         if not given:
-            raise ValueError(f"{opened.name} has no labels, which decide between learners: give y, or name the learners")
+            raise ValueError(
+                f"{opened.name} has no labels, which decide between learners: give them (y, --target), or name the learners"
+            )
     if not given:
         raise ValueError("there are no learners to compare")
     learners = [(m.learner if isinstance(m, Pipeline) else m).clone() for m in given]
@@ -353,7 +355,7 @@ class Plan:
                 found.notes.append(f"Regret was left out: {e}.")
         elif replay is not None:
             found.notes.append(
-                "Regret was left out: it takes several long passes over this many rows. Ask with regret=True, --regret."
+                "Regret was left out: it takes several long passes over this many rows. Ask for it (regret=True, --regret)."
             )
         return results, found
 
