@@ -59,6 +59,7 @@ _NAMES = {
     "transforms.table": "Table",
     "unsupervised.dictionary": "DictionaryLearner",
     "unsupervised.pca": "OnlinePCA",
+    "unsupervised.rating_svd": "RatingSVD",
     "unsupervised.svd": "OnlineSVD",
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -82,10 +82,13 @@ def keep(name: str, key: str, code: Code) -> tuple[int, Any] | None:
         return opened(path, code)
     except OSError as e:
         warn_once(path.parent, said(e))
-    with tempfile.TemporaryDirectory() as spare:
-        path = pathlib.Path(spare, path.name)
-        path.write_bytes(code.content)
-        return opened(path, code)
+    try:
+        with tempfile.TemporaryDirectory() as spare:
+            path = pathlib.Path(spare, path.name)
+            path.write_bytes(code.content)
+            return opened(path, code)
+    except (OSError, RuntimeError):  # nothing can be written, or run from there
+        return None
 
 
 def checksum(code: Code) -> str:

@@ -14,7 +14,7 @@ import os
 import pathlib
 import re
 import types as pytypes
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
@@ -227,6 +227,11 @@ def _alone(fn: Callable[..., Any], kinds: tuple[type, ...], interpreting: bool) 
     text = f"@jit\ndef run({args}):\n    return fn({args})\n"
     run: Callable[..., Any] = build(fn.__name__, text, {"fn": fn, **{k.__name__: k for k in kinds}})["run"]
     return run
+
+
+def entry(run: Callable[..., Any], args: Sequence[Any]) -> Callable[..., Any]:
+    """Return the code of a compiled function for arguments of these kinds, which takes others too, but not as fast."""
+    return run.entry(args) if isinstance(run, native.Native) else run
 
 
 @cache

@@ -13,7 +13,7 @@ import hashlib
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -37,6 +37,7 @@ CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 lock = threading.RLock()
 made = {"compiled": 0, "loaded": 0}  # functions of this process, by where their code came from
 _opened: dict[str, tuple[int, Any]] = {}  # by key: the address of the entry, and what keeps it in memory
+_trying = threading.local()  # the entry that a thread has just chosen
 _kept: list[Any] = []  # definitions must outlive the functions
 
 
@@ -136,7 +137,7 @@ class Native:
 
     def __init__(self, name: str, digest: str, source: Callable[[bool], Any], nogil: bool) -> None:
         self.name, self.digest, self.source, self.nogil = name, digest, source, nogil
-        self.known: dict[str, Frame] = {}
+        self.known: dict[Any, Callable[..., Any]] = {}
         self.resolver = self.resolve  # one object, which tables refer to
         self.run: Callable[..., Any] = self.resolver
         self.last: Frame | None = None  # the table of the last entry in the row
@@ -146,27 +147,38 @@ class Native:
         return self.run(*args)
 
     def resolve(self, *args: Any) -> Any:
-        """Run with arguments of any kinds: by an entry that is added to the row, or by Numba's dispatcher where none can be."""
+        """Run with arguments of kinds that no entry takes yet."""
+        found = self.entry(args)
+        if found is getattr(_trying, "entry", None):  # it refused what it was made for
+            return self.source(True)(*args)
+        _trying.entry = found
+        try:
+            return found(*args)
+        finally:
+            _trying.entry = None
+
+    def entry(self, args: Sequence[Any]) -> Callable[..., Any]:
+        """Return the code for arguments of these kinds; where no entry can be made, Numba's dispatcher."""
         classes: list[type] = []
         try:
             kinds = ",".join(kind_of(v, classes) for v in args) if possible() else ""
         except UnusualError:
             kinds = ""
+        if not kinds:
+            return self.source(True)
+        key = (kinds, *classes)  # two classes may have one name
         with lock:
-            if kinds and kinds not in self.known:
+            if key not in self.known:
                 words = [id(self.resolver), *map(id, CLASSES), id(True), id(None), id(RuntimeError), *map(id, classes)]
                 table = frame(words, (self.resolver, classes))
-                entry = self.load(kinds, "checked", table, classes)
-                self.known[kinds] = table
-                if entry is not None:
-                    if self.last is None:
-                        self.run = entry
-                    else:
-                        self.last.held = (self.last.held, entry)
-                        self.last[0] = id(entry)
-                    self.last = table
-                    return entry(*args)
-        return self.source(True)(*args)
+                found = self.load(kinds, "checked", table, classes) or self.source(True)
+                if self.last is None:
+                    self.run = found
+                else:
+                    self.last.held = (self.last.held, found)
+                    self.last[0] = id(found)
+                self.last, self.known[key] = table, found
+            return self.known[key]
 
     def load(self, kinds: str, how: str, table: Frame, classes: list[type]) -> Callable[..., Any] | None:
         """Return the entry for these kinds, from the cache or made now; None where it cannot be made or loaded."""
@@ -178,8 +190,7 @@ class Native:
                 if opened is None:
                     from . import emitting
 
-                    code = emitting.emitted(self, kinds, how, key, classes)
-                    opened = code_cache.keep(self.name, key, code)
+                    opened = code_cache.keep(self.name, key, emitting.emitted(self, kinds, how, key, classes))
                 if opened is None:
                     return None
                 _opened[key] = opened

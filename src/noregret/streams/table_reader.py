@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped
+from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped, numbered
 from .pieces import begun_at, called, limits, line_starts, places, refuse_packed
 from .read_ahead import ahead
 from .source import (
@@ -144,8 +144,7 @@ class TableReader(Reader):
                 if stretch.rows is not None and stretch.rows.num_rows:
                     examples += stretch.rows.num_rows
                     counts = {"examples": examples, "skipped": self.skipped.count}
-                    each = np.arange(stretch.rows.num_rows)
-                    numbers = before + each + np.searchsorted(sorted(stretch.gaps), each, "right")
+                    numbers = before + numbered(stretch.rows.num_rows, stretch.gaps)
                     yield Batch(stretch.rows, None, {**stretch.position, **counts}, numbers=numbers)
 
 

@@ -115,7 +115,7 @@ BY_TASK = {
     "components": ByTask(as_nothing, None, start="online_pca", own=True, labelled=False, guesses=True, shared=("k",)),
     "recommendation": ByTask(
         as_numbers, sum_distances, start="fm_regressor", own=True, pair=("user", "item"), of=("regression", "classification"),
-        around=Recommender,
+        around=Recommender, room="recommendation.",
     ),
 }  # fmt: skip
 
