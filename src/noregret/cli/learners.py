@@ -62,15 +62,15 @@ def known() -> dict[str, Any]:
 
 def class_of(spec: str, task: str | None = None) -> Any:
     """Return the class that a name, with or without settings, stands for; under a task it may be a short one."""
-    from ..registry import unknown
+    from .. import registry
 
-    found, name = known(), name_in(spec)
+    name = name_in(spec)
     entry = None if task is None else entry_of(task)
     room = "" if entry is None else entry.room
-    full = f"{room}{name}"
-    if name not in found and full not in found:
-        raise click.UsageError(unknown(name, "" if entry is None or entry.of else room))
-    return found[full if full in found else name]
+    found = (registry.known(f"{room}{name}") if room else None) or registry.known(name)
+    if found is None:
+        raise click.UsageError(registry.unknown(name, "" if entry is None or entry.of else room))
+    return found
 
 
 def entry_of(task: str) -> Any:

@@ -16,7 +16,7 @@ import re
 import types as pytypes
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
-from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -168,7 +168,15 @@ def _how() -> str:
     """Return what else decides the machine code: the text of the compiler's modules, and the versions of Numba and LLVM."""
     here = pathlib.Path(__file__)
     texts = [here.with_name(name).read_text() for name in (here.name, "emitting.py", "native.py", "target.py")]
-    return "\0".join((*texts, version("numba"), version("llvmlite"), version("numpy")))
+    return "\0".join((*texts, np.__version__, _version_of("numba"), _version_of("llvmlite")))
+
+
+def _version_of(package: str) -> str:
+    """Return what a package says of its version, without importing it."""
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        raise ImportError(f"noregret needs the package {package}: install it, or set NOREGRET_JIT=0 to interpret all code")
+    return pathlib.Path(found.origin).with_name("_version.py").read_text()
 
 
 # ---- building --------------------------------------------------------------------------------------------------------
