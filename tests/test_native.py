@@ -1,4 +1,4 @@
-"""Compiled code without its compiler: no Numba in later processes, arguments of every kind, the loader of object code, and trust."""
+"""Compiled code without its compiler: no Numba in later processes, arguments of every kind, object code, and trust."""
 
 import json
 import os
@@ -165,7 +165,7 @@ def first(pair):
 
 
 def test_two_classes_of_one_name_are_two_kinds():
-    one, other = (namedtuple("Twin", "a b") for _ in range(2))  # noqa: PYI024
+    one, other = (namedtuple("Twin", "a b") for _ in range(2))
     run = compiling.compiled(first)
     assert [run(one(1.0, 2.0)), run(other(3.0, 4.0)), run(one(5.0, 6.0))] == [3.0, 7.0, 11.0]
 
