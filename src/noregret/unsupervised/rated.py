@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Callable
 from typing import Any, Self
@@ -16,8 +15,9 @@ from ..files.json_values import Tensors, expect
 from ..files.saved_tables import check_tally, features_meta, features_of, names_tensors
 from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Features, Numbers
-from ..learners.calibrated import Calibrated, packed, restore, unpacked
+from ..learners.calibrated import packed, restore, unpacked
 from ..learners.task import Task
+from ..learners.unstepped import Unstepped
 from ..text import plural
 from .subspaces import expect_some
 from .svd import OnlineSVD
@@ -50,7 +50,7 @@ class Shelf:
         return None
 
 
-class Rated(Calibrated):
+class Rated(Unstepped):
     """Ratings, offsets that follow from them, and a thin SVD with a row for each user and a column for each item.
 
     Users and items are features; what the model has of them it numbers itself, as they come, so that all sizes follow from the
@@ -121,22 +121,6 @@ class Rated(Calibrated):
 
     def relabel(self) -> None:
         """Do nothing: there are no labels."""
-
-    def unharmed(self, rows: Rows) -> contextlib.AbstractContextManager[None]:
-        """Nothing can fail midway: ratings are checked before."""
-        return contextlib.nullcontext()
-
-    def overflowed(self) -> bool:
-        """Return False: see `unharmed`."""
-        return False
-
-    def forget(self) -> None:
-        """Start over."""
-        self.begin()
-        self.calibration = self.uncalibrated()
-
-    def restart(self) -> None:
-        """Do nothing: there are no step sizes."""
 
     def retune(self, given: dict[str, Any]) -> None:
         """Use new parameters from now on."""
