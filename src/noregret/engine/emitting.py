@@ -84,14 +84,13 @@ def _emitted(fn: native.Native, kinds: str, how: str, key: str, classes: list[ty
     signature = tuple(map(type_of, leaves(tree)))
     flat.compile(signature)
     compiled = flat.overloads[signature]
-    library = compiled.library.codegen.create_library(f"entry.{fn.name}")
-    module = library.create_ir_module(f"entry.{fn.name}")
-    entry = f"noregret_{key}"
+    entry, library = f"noregret_{key}", compiled.library.codegen.create_library(f"entry.{fn.name}")
+    module = library.create_ir_module(library.name)
     write = checked if how == "checked" else bound
     write(Emitter(compiled.target_context, module, entry), compiled.fndesc, tree, fn.nogil)
     library.add_ir_module(module)
     library.add_linking_library(compiled.library)
-    final = library.optimised(entry)
+    final = library.optimised(entry, compiled.fndesc.mangled_name)
     imports = [f.name for f in final.functions if f.is_declaration and not f.name.startswith("llvm.")]
     return Code(machine().emit_object(final), entry, imports)
 

@@ -43,13 +43,14 @@ class Library(JITCodeLibrary):
             self._verify_declare_only_symbols()
             self._finalized = True
 
-    def optimised(self, entry: str) -> Any:
-        """Return the module of an entry with all that it calls, optimised; nothing but the entry can be seen from outside."""
+    def optimised(self, entry: str, function: str) -> Any:
+        """Return the module of an entry to a function with all that it calls, optimised; only the entry can be seen from outside."""
         module = self._final_module
         for library in dict.fromkeys(self._linking_libraries):
             module.link_in(library._get_module_for_linking(), preserve=True)
+        module.get_function(function).add_function_attribute("noinline")  # what is inlined where decides the last bits
         super()._optimize_final_module()
-        for f in module.functions:  # not before: that would change what is inlined where, and so the last bits
+        for f in module.functions:
             if not f.is_declaration and f.name != entry:
                 f.linkage = "internal"
         for variable in module.global_variables:
