@@ -44,7 +44,7 @@ class Library(JITCodeLibrary):
             self._finalized = True
 
     def optimised(self, entry: str, function: str) -> Any:
-        """Return the module of an entry to a function with all that it calls, optimised; only the entry can be seen from outside."""
+        """Return the module of an entry to a function and all that it calls, optimised; only the entry can be seen outside."""
         module = self._final_module
         for library in dict.fromkeys(self._linking_libraries):
             module.link_in(library._get_module_for_linking(), preserve=True)
