@@ -160,6 +160,14 @@ source_options, SOURCE = group(
     one(
         "--ngrams", metavar="N", type=click.IntRange(0, 10), help="Longest run of words of a text that is a feature.  [default: 1]"
     ),
+    one("--stop-words", metavar="WORDS", help="Words of texts to leave out: english, or a file with a word a line."),
+    one(
+        "--min-count",
+        metavar="N",
+        type=click.IntRange(1),
+        help="Leave out words of texts until they have been met N times.  [default: 1]",
+    ),
+    one("--vocabulary", metavar="FILE", help="The words that the numbers of ldac and docword stand for, one a line."),
     one("--hash-bits", metavar="N", type=click.IntRange(1, 31), help="Fold features into 2^N places."),
     one("--scale", is_flag=True, help="Standardise features as they come."),
     one("--normalize", type=click.Choice(["l2", "l1", "max"]), help="Bring each row to length 1 in a norm."),

@@ -1,4 +1,4 @@
-"""Documents as counts of words: LDA-C text, `n word:count ...` a document, and the bag of words of UCI, `document word count` a line.
+"""Documents as counts of words: LDA-C text, a line `n word:count ...` each, and the bags of words of UCI, `document word count`.
 
 Words are numbers, from 0 in LDA-C and from 1 in UCI files; rows have them from 0. A vocabulary names them. A document without words
 is a document.
@@ -167,7 +167,7 @@ class DocwordReader(BlockReader):
             if position.get("offset"):
                 raise no_position(position)
             return
-        head, given, entries = position["head"], position.get("documents"), position.get("entries")
+        head, given, entries = position["head"], position.get("documents", -1), position.get("entries")
         whole = [*(head if isinstance(head, list) and len(head) == 3 else [None]), given, 0 if entries is None else entries]
         if not all(type(n) is int and 0 <= n < 1 << 62 for n in whole) or given > head[0] or head[1] > TOP:
             raise no_position(position)
@@ -216,7 +216,7 @@ class DocwordReader(BlockReader):
             what = f"{self.head[2]} lines `document word count`, as line 3 says"
             self.bad(BadRow(block.path, line, None, what, f"{self.entries}. Is the file cut short?"))
         if self.head[0] - last > EMPTY:
-            raise BadRow(block.path, line, None, few(), f"none after document {last}, and line 1 says that there are {self.head[0]}")
+            raise BadRow(block.path, line, None, few(), f"none after document {last} of {self.head[0]}")
         return self.head[0]
 
     def _rows(self, found: Entries, n: int, last: int) -> Rows | None:
@@ -294,16 +294,16 @@ class DocwordReader(BlockReader):
         assert self.head is not None
         shown = brief(b" ".join(cells).decode("utf-8", "replace"))
         if len(cells) != 3 or not all(cell.removeprefix(b"-").isdigit() and len(cell) < 19 for cell in cells):
-            return "three whole numbers, document word count,", shown
+            return "three whole numbers (document word count)", shown
         document, word, count = map(int, cells)
         if not 1 <= document <= self.head[0]:
-            return f"a document from 1 to {self.head[0]}, as line 1 says,", shown
+            return f"a document from 1 to {self.head[0]}, as line 1 says", shown
         if document < last or (document == last and not begun):
-            return f"documents in order, after document {last},", shown
+            return f"documents in order, after document {last}", shown
         if document - last > EMPTY:
             return few(), shown
         if not 1 <= word <= self.head[1]:
-            return f"a word from 1 to {self.head[1]}, as line 2 says,", shown
+            return f"a word from 1 to {self.head[1]}, as line 2 says", shown
         return ("a count of at least 0", shown) if count < 0 else None
 
     # ---- pieces --------------------------------------------------------------------------------------------------------

@@ -204,7 +204,13 @@ CELLS = ("kind", "on_bad", "header", "delimiter", "decimal")
 PARSED = ("on_bad", "hash_bits", "threads")
 
 for known in (
-    Format("text", "a document a line; of a directory, a document a file", "noregret.streams.plain_text:reader", (ANYTHING,), begins=_text),
+    Format(
+        "text",
+        "a document a line; of a directory, a document a file",
+        "noregret.streams.plain_text:reader",
+        (ANYTHING,),
+        begins=_text,
+    ),
     Format("csv", "a table", "noregret.streams.delimited:CsvReader", ("csv",), begins=_csv, takes=CELLS),
     Format(
         "tsv", "a table, quotes are characters", "noregret.streams.delimited:CsvReader", ("tsv", "tab"), begins=_tsv, takes=CELLS

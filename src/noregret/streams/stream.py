@@ -171,14 +171,14 @@ def stream(
 
     `source` is a path, a glob, a list of these, "-" for standard input, "synthetic:NAME?option=value", the bytes of a file, an
     array, sparse matrix or frame (with labels in `y`, or in its column `target`), or a list of (dict, label). Formats are known by
-    name or by their first bytes: svmlight, vw, csv, tsv, jsonl, parquet, arff, npz, ldac, docword, text. `piece` gives the two positions between which
-    to read, as `split` finds them.
+    name or by their first bytes: svmlight, vw, csv, tsv, jsonl, parquet, arff, npz, ldac, docword, text. `piece` gives the two
+    positions between which to read, as `split` finds them. `vocabulary`, a file with a word a line or a list, names the words of
+    ldac and docword.
 
     For tables: `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns; `numeric`,
     `categorical`, `text` and `ignore` say what the others are (by default numbers are numeric and text is a category), `cross` adds
-    products of columns (and of the namespaces of VW text), `ngrams` runs of words.
-    `vocabulary`, a file with a word a line or a list, names the words of ldac and docword. Of texts, `stop_words` and words met fewer
-    than `min_count` times are left out.
+    products of columns (and of the namespaces of VW text), `ngrams` runs of words; `stop_words` are left out, and words met
+    fewer than `min_count` times.
     `hash_bits` folds features into 2^hash_bits places, `scale` standardises them as they come, `normalize` brings rows to length
     1; a `front` given does all of this instead. `maps` (RandomFourier, ...) come after it.
 
