@@ -23,9 +23,10 @@ def command(source: tuple[str, ...], destination: str, as_json: bool, quiet: boo
     """Write SOURCE to DESTINATION in the format of its name.
 
     These are .svm, .vw, .csv, .tsv, .jsonl, .parquet, .npz, .ldac, .docword and .txt; .gz, .zst or .bz2 after it packs text. From
-    table to table the columns stay as they are, and columns with codes such as 01234 are text. To svmlight, VW and npz a table is written as the features that a learner
-    would see, so it needs --target, which is guessed as train does unless given; labels that are texts become numbers there, by
-    first appearance, and are listed. Beside .ldac and .docword the words are written, as .vocab.
+    table to table the columns stay as they are, and columns with codes such as 01234 are text. To the others a table is written as
+    the features that a learner would see, so it needs --target, which is guessed as train does unless given; labels that are texts
+    become numbers there, by first appearance, and are listed. Beside .ldac and .docword, which have no labels, their words are
+    written to another file, as .vocab; plain text is the column `text`, or the only one.
 
     \b
     noregret convert mail.svm.gz mail.parquet
