@@ -23,7 +23,7 @@ def command(source: tuple[str, ...], model: str | None, quiet: bool, **options: 
     """Let one learner answer, then learn, each row of SOURCE; print what was measured.
 
     SOURCE is one or several files, a glob, - for standard input, or synthetic:NAME?option=value. Formats: svmlight, VW, CSV, TSV,
-    JSON lines, Parquet, ARFF, npz; also packed with gzip, zstd or bz2.
+    JSON lines, Parquet, ARFF, npz, LDA-C, docword, plain text; also packed with gzip, zstd or bz2.
 
     \b
     noregret evaluate mail.svm
