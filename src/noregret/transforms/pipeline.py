@@ -24,7 +24,7 @@ from ..learners.learner_file import as_value, restored
 from ..learners.merging import aligned, joined
 from ..tasks.classes import widest
 from ..tasks.classification import Classifier
-from ..unsupervised.components import Components
+from ..unsupervised.unlabelled import Unlabelled
 from .feature_map import Approximation, FeatureMap
 from .front import Front, map_meta, map_of
 from .learned import as_map
@@ -81,14 +81,14 @@ class Pipeline(Saved):
     file_tag = "pipeline"
 
     def __init__(self, steps: Any) -> None:
-        self.steps = [*map(as_map, steps[:-1]), steps[-1]] if any(isinstance(s, Components) for s in steps[:-1]) else steps
+        self.steps = [*map(as_map, steps[:-1]), steps[-1]] if any(isinstance(s, Unlabelled) for s in steps[:-1]) else steps
         self.check_rows()
         self._front: Front | None = None
 
     def check_rows(self) -> None:
         """Refuse steps out of order."""
         steps = self.steps
-        if not steps or not isinstance(steps[-1], (Learner, Components)):
+        if not steps or not isinstance(steps[-1], (Learner, Unlabelled)):
             raise TypeError("the last step of a pipeline must be a learner, such as PA1()")
         for i, step in enumerate(steps[:-1]):
             if not isinstance(step, Table) and type(step) not in MAPS.values():
@@ -284,8 +284,8 @@ class Pipeline(Saved):
 
     def _answering(self) -> Any:
         """Return the learner, if it answers: one of components does not."""
-        if isinstance(self.learner, Components):
-            raise TypeError(f"{self.learner.name} learns components, and answers nothing: use transform or errors")
+        if isinstance(self.learner, Unlabelled):
+            raise TypeError(f"{self.learner.name} learns {self.learner.made_of}, and answers nothing: use transform")
         return self.learner
 
     def answers(self, f: np.ndarray) -> np.ndarray:
