@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..inputs.checking import Rows, row_of
-from ..inputs.features import Features, Names, Numbers
+from ..inputs.features import Features, Named, Names, Numbers
 from .decomposition import Decomposition
 from .unlabelled import Unlabelled
 
@@ -44,8 +44,9 @@ class Components(Unlabelled):
         given = self.get_params()
         return int(given.get("k", given.get("r_max")) or 0)
 
-    def learnable(self, rows: Rows, m: Any) -> None:
+    def learnable(self, read: Rows | Named, m: Any) -> None:
         """Refuse rows of finite numbers that cannot be learned; nothing changes."""
+        rows = read.rows if isinstance(read, Named) else read
         data = rows.arrays[-1]
         if data.size and max(float(data.max()), -float(data.min())) > LARGEST:
             at = int(np.argmax(np.abs(data.ravel()) > LARGEST))

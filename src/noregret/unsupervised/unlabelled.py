@@ -50,7 +50,7 @@ class Unlabelled(Columned, Base):
         """Return X as arrays, a frame or dicts."""
         return X
 
-    def learnable(self, rows: Rows, m: Any) -> None:
+    def learnable(self, read: Rows | Named, m: Any) -> None:
         """Refuse rows of finite numbers that cannot be learned; nothing changes."""
         raise NotImplementedError
 
@@ -74,7 +74,7 @@ class Unlabelled(Columned, Base):
         if is_dicts(X):
             features = self._features(None) if m is None else m.features
             read = read_all(features, X)
-            self.learnable(read if isinstance(read, Rows) else read.rows, m)
+            self.learnable(read, m)
             return m or self.new_model(features), read
         rows = self.check_rows(X, m)
         self.learnable(rows, m)
