@@ -11,7 +11,7 @@ import numpy as np
 
 from ..inputs.checking import Rows
 from ..learners.learner_file import restored
-from ..unsupervised import dictionary, pca, svd
+from ..unsupervised import dictionary, hdp, lda, pca, svd
 from ..unsupervised.unlabelled import Unlabelled
 from .step import Map
 
@@ -110,7 +110,19 @@ class Dictionary(Learned):
     learner_class = dictionary.DictionaryLearner
 
 
-LEARNED: tuple[type[Learned], ...] = (OnlinePCA, OnlineSVD, Dictionary)
+class OnlineLDA(Learned):
+    """Proportions of topics before a learner."""
+
+    learner_class = lda.OnlineLDA
+
+
+class OnlineHDP(Learned):
+    """Proportions of topics before a learner."""
+
+    learner_class = hdp.OnlineHDP
+
+
+LEARNED: tuple[type[Learned], ...] = (OnlinePCA, OnlineSVD, Dictionary, OnlineLDA, OnlineHDP)
 
 
 def as_map(step: Any) -> Any:

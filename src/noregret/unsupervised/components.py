@@ -19,6 +19,7 @@ class Components(Unlabelled):
 
     task: ClassVar[Any] = "components"
     made_of = "components"
+    told_by = "transform or errors"
     fixed: ClassVar[tuple[str, ...]] = ("k", "S", "hash_bits", "center", "start")  # parameters that the arrays depend on
     overcomplete: ClassVar[bool] = False  # whether there may be more components than features
 

@@ -149,9 +149,7 @@ class Params(NamedTuple):
     def check(self) -> None:
         """Refuse sticks without topics."""
         if not 2 <= self.T <= self.K:
-            raise ValueError(
-                f"T must be from 2 to K={int(self.K)}: sticks of a document point to topics; got {int(self.T)}"
-            )
+            raise ValueError(f"T must be from 2 to K={int(self.K)}: sticks of a document point to topics; got {int(self.T)}")
 
 
 class OnlineHDP(Topics):

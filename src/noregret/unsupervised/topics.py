@@ -116,7 +116,8 @@ class TopicModel(Featured):
         Z, L, a = np.empty((rows.n, self.dims["topic"])), np.empty(rows.n), 0
         while a < rows.n:
             need = max(int(self.params.S) - int(s.held[0]), 1)
-            b = min(int(np.searchsorted(full, full[a] + need)), a + AT_ONCE, rows.n)
+            at_once = AT_ONCE if s.begun[0] else 1  # words that begin at random count from their document on
+            b = min(int(np.searchsorted(full, full[a] + need)), a + at_once, rows.n)
             part = rows.cut(a, b).packed()
             where = self.join(part.arrays[1])
             Z[a:b], L[a:b] = self.infer(part, known[a:b], where, self.table, told, True)

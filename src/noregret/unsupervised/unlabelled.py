@@ -28,6 +28,7 @@ class Unlabelled(Columned, Base):
     merges = "none"
     fixed: ClassVar[tuple[str, ...]] = ("hash_bits",)  # parameters that the arrays depend on
     made_of: ClassVar[str]  # what coordinates are along
+    told_by: ClassVar[str] = "transform"  # what says something of rows
 
     # ---- input -------------------------------------------------------------------------------------------------------
     def check_settings(self) -> None:
