@@ -10,7 +10,6 @@ A name from a text may be held back until it has been met so many times, in this
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +30,6 @@ FREE = -1  # instead of the number of a name that is counted: one that no text g
 ROW, FILLED, USED, KEPT, WORDS, COUNTED = range(6)  # counters; names of this row are counted once, however often it is begun
 SUM, ONCE, MEASURED = -1, -2, -3  # tags: summed; counted once; a product with numbers. Others: where `columns` keeps their number
 TRUE, FALSE = 0x74727565, 0x66616C7365  # in ASCII
-PLANES = 0x20000  # code points with an entry in the table of characters; those above are letters up to 0xE0000
 
 
 class Job(NamedTuple):
@@ -385,20 +383,6 @@ def decoded(text, at, hi):
 
 
 # ---- running it --------------------------------------------------------------------------------------------------------
-@cache
-def characters(wide: bool, lower: bool) -> np.ndarray:
-    """Return for each code point twice its lower case (or itself), plus 1 if it belongs to words: letters, digits, marks, _."""
-    import unicodedata
-
-    found = np.empty(PLANES if wide else 128, np.uint32)
-    for k in range(len(found)):
-        c = chr(k)
-        small = c.lower() if lower else c
-        word = c.isalnum() or c == "_" or (k > 127 and unicodedata.category(c)[0] == "M")
-        found[k] = 2 * (ord(small) if len(small) == 1 else k) + word
-    return found
-
-
 def more_room(job: Job, full: int) -> Job:
     """Return the job with twice of what was full."""
     if full == BYTES:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .encode import DATE, NUMBER, ONCE, SUM, TEXT, Job, characters
+from ..inputs.words import characters
+from .encode import DATE, NUMBER, ONCE, SUM, TEXT, Job
 
 MOST = 1.7976931348623157e308
 LONG = 256  # bytes; a value longer than this in a column nobody declared categorical is not a category
