@@ -29,6 +29,7 @@ def command(source: tuple[str, ...], model: str | None, quiet: bool, **options: 
     noregret evaluate mail.svm
     noregret evaluate mail.svm --model pa1 -C 0.1
     noregret evaluate mail.csv --target spam --text body --model pa1
+    noregret evaluate ap.ldac --vocabulary vocab.txt -K 50
     noregret evaluate --model pa1 --help      shows the options of pa1
     """  # noqa: D301  click reads the mark
     from ..evaluation.runs.study import evaluate

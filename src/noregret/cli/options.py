@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:  # older versions of click have it without a parameter
     ParamType = click.ParamType
 
-TASKS = ("classification", "regression", "one_class", "portfolio", "experts", "components", "recommendation")
+TASKS = ("classification", "regression", "one_class", "portfolio", "experts", "components", "topics", "recommendation")
 DETECTORS = ("adwin", "ddm", "eddm", "page_hinkley")
 ARGS = "noregret.cli.arguments"  # of a command, as they were given
 Decorator = Callable[[Any], Any]
@@ -127,7 +127,8 @@ source_options, SOURCE = group(
         type=click.Choice(TASKS),
         help="The kind of problem, where neither the learner nor the rows tell it. Rows are days of relatives or prices for "
         "portfolio, losses or advice for experts; short names of learners do there. Components are not learned from "
-        "labels, but judged by them. Recommendation takes --user, --item and --target, the rating.",
+        "labels, but judged by them. Topics are made of words: those of the columns of text, in tables. Recommendation takes "
+        "--user, --item and --target, the rating.",
     ),
     one("--target", metavar="COLUMN", help="Column of the label or target, in tables; of experts, that of the truth."),
     one("--user", metavar="COLUMN", help="Of recommendation: column of the users."),
@@ -323,6 +324,12 @@ watching_options, WATCHING = group(
         metavar="HxW",
         help="Of components: rows are images of this height and width, as in 28x28; the page shows them so.",
     ),
+    one(
+        "--completion/--no-completion",
+        default=None,
+        help="Of topics: how well half the words of a document tell the other half, of all documents, or of none.  [default: of "
+        "one in ten]",
+    ),
     one("--holdout", metavar="SOURCE", help="Another source, answered at the end without learning."),
     one(
         "--regret/--no-regret",
@@ -358,8 +365,7 @@ watching_options, WATCHING = group(
 def watched(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a study: those of its source, and how it is watched."""
     found = given(options, SOURCE) | given(options, WATCHING)
-    if options.get("regret") is False:
-        found["regret"] = False
+    found |= {name: False for name in ("regret", "completion") if options.get(name) is False}
     if "delay" in found and found["delay"] == int(found["delay"]):
         found["delay"] = int(found["delay"])
     return found

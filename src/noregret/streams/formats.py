@@ -41,6 +41,7 @@ class Format(NamedTuple):
     schemes: tuple[str, ...] = ()  # how addresses begin, without the colon
     begins: Callable[[Head], bool] | None = None  # whether a file that begins so may be of this format
     takes: tuple[str, ...] = ("on_bad",)
+    task: str = ""  # the kind of problem that its examples are of, where they are of one
 
     def open(self, source: Any, **options: Any) -> Reader:
         """Return the reader of a source."""
@@ -210,6 +211,7 @@ for known in (
         "noregret.streams.plain_text:reader",
         (ANYTHING,),
         begins=_text,
+        task="topics",
     ),
     Format("csv", "a table", "noregret.streams.delimited:CsvReader", ("csv",), begins=_csv, takes=CELLS),
     Format(
@@ -230,6 +232,7 @@ for known in (
         ("ldac",),
         begins=_ldac,
         takes=(*PARSED, "vocabulary"),
+        task="topics",
     ),
     Format(
         "docword",
@@ -238,6 +241,7 @@ for known in (
         ("docword",),
         begins=_docword,
         takes=("on_bad", "hash_bits", "vocabulary"),
+        task="topics",
     ),
     Format("vw", "named features, hashed", "noregret.streams.vw:VwReader", ("vw",), begins=_vw, takes=(*PARSED, "cross")),
     Format("arff", "a table, dense or sparse", "noregret.streams.arff:ArffReader", ("arff",), begins=_arff),
