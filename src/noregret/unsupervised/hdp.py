@@ -16,8 +16,9 @@ from ..engine.special import psi
 from ..files.json_values import expect
 from ..inputs.checking import Rows
 from ..inputs.features import Columns
-from .hdp_step import BLOCK, expect_words, infer_with_sticks
+from .hdp_step import LANES, expect_words, infer_with_sticks
 from .lda import Batch, Corpus, HowMany, Multiplier, OnlineLDA, PerTopic, Places, Words
+from .lda_step import BLOCK
 from .topics import MANY, Table, TopicModel, Topics
 
 SEEN = 0.01  # of the expected weight: topics above it are counted
@@ -103,13 +104,17 @@ class HDP(TopicModel):
         """Return proportions and bounds of documents."""
         s, p, K, T = self.state, self.params, self.dims["topic"], int(self.params.T)
         starts, _, data = rows.arrays
-        n = int(np.diff(starts).max(initial=0)) + BLOCK
+        n, high = (by * -(-size // by) for size, by in ((int(np.diff(starts).max(initial=1)), LANES), (K, BLOCK)))
         G, L = np.empty((rows.n, K)), np.empty(rows.n)
         how = (self.sigma, self.mean, float(p.alpha0), isinstance(p.zeta, ByWords), int(p.iterations), float(p.tolerance))
         into = (s.Sum, s.uses) if learn else (np.empty((0, K)), np.empty(K))
-        scratch = (np.empty((n, K)), np.empty(n), np.empty((n, T)), np.empty((T, K)), np.empty((max(T, 2), K)))
-        sticks = (np.empty(T - 1), np.empty(T - 1), np.empty(T), np.empty(T, np.int64), np.empty(K), np.zeros(max(K, T)))
-        compiled(infer_with_sticks)(starts, where, data, known, *table, s.total, self.eta, *how, G, L, *into, *scratch, *sticks)
+        words = (np.zeros((high, n)), np.empty((high, n)), np.empty(n))
+        shares = (np.empty((T, n)), np.empty((T, K)), np.empty((T + 1, high)))
+        sticks = (np.empty(T - 1), np.empty(T - 1), np.empty(T), np.empty(high, np.int64))
+        scratch = (np.empty(K), np.zeros(max(K, T)), np.empty(n), np.empty(n))
+        compiled(infer_with_sticks)(
+            starts, where, data, known, *table, s.total, self.eta, *how, G, L, *into, *words, *shares, *sticks, *scratch
+        )  # fmt: skip
         return G, L
 
     def absorb(self, rho: float, weight: float) -> None:

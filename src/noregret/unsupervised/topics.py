@@ -39,7 +39,7 @@ class TopicModel(Featured):
     """
 
     open_axes = ("waiting",)
-    derived = ("place", "table")
+    derived: tuple[str, ...] = ("place", "table")
 
     def sizes(self) -> Dims:
         """Return the sizes of the axes."""
