@@ -21,7 +21,7 @@ LATECOMERS = 20  # that are told
 def topic_weights(learner: Any, lam: np.ndarray) -> tuple[str, np.ndarray]:
     """Return how large topics are, and in which words: what the learner expects, or their share of all words."""
     if hasattr(type(learner), "weights_"):
-        return "expected weight", learner.weights_
+        return "expected share", learner.weights_
     sums = lam.sum(1)
     return "share of words", sums / sums.sum()
 
@@ -55,8 +55,9 @@ def finds(learner: Any) -> bool:
 def portrait(learner: Any, front: Any, counts: Counts, shares: Blocks) -> dict[str, Any]:
     """Return everything that is shown of the topics of a learner."""
     found = topics_of(learner, front, WORDS)
-    called = {row["topic"]: f"{row['topic']}: {', '.join(w['word'] for w in row['words'][:CALLED])}" for row in found["top"]}
-    names = [called.get(k, str(k)) for k in range(learner.outputs)]
+    names = [str(k) for k in range(learner.outputs)]
+    for row in found["top"]:
+        row["name"] = names[row["topic"]] = f"{row['topic']}: {', '.join(w['word'] for w in row['words'][:CALLED])}"
     return {**found, "over_time": over_time(shares, names), "late": latecomers(learner, front, counts)}
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 TOLD = 5  # topics in the text
 NAMED = 5  # words of each there
 LONG = 24  # characters of a word
+LATE = 12  # words that came late, in the page
 
 
 def told(report: Report, rows: Sequence[Learner]) -> list[str]:
@@ -52,12 +53,15 @@ def sections(report: Report, rows: Sequence[Learner]) -> list[str]:
 
 
 def words_table(found: dict[str, Any]) -> str:
-    """Return the topics, each with its weight and its likeliest words; a bar shows how the weights compare."""
+    """Return the topics, each with its weight and its likeliest words; bars have the colours of the shares over time."""
     most = max((row["weight"] for row in found["top"]), default=1.0) or 1.0
+    drawn = {name: k for k, name in enumerate(found["over_time"]["series"])}
+    shades = [f"var(--c{drawn[row['name']]})" if row["name"] in drawn else "var(--soft)" for row in found["top"]]
     body = "".join(
-        f'<tr><th>{row["topic"]}</th><td><i class="bar" style="width:{56 * row["weight"] / most:.0f}px"></i>'
+        f"<tr><th>{row['topic']}</th><td>"
+        f'<i class="bar" style="width:{56 * row["weight"] / most:.0f}px;background:{shade}"></i>'
         f'{percent(row["weight"])}</td><td class="text long">{chances(row["words"])}</td></tr>'
-        for row in found["top"]
+        for row, shade in zip(found["top"], shades, strict=True)
     )
     head = '<tr><th>topic</th><th>weight %</th><th class="text">words, with their probability in the topic in %</th></tr>'
     rest = found["count"] - len(found["top"])
@@ -82,7 +86,7 @@ def latecomers(found: dict[str, Any], report: Report) -> str:
     """Return the commonest words that came late."""
     if not found["late"]:
         return ""
-    rows = [[word_text(w["word"]), f"{w['since']:,}", amount(w["count"]), str(w["topic"])] for w in found["late"]]
+    rows = [[word_text(w["word"]), f"{w['since']:,}", amount(w["count"]), str(w["topic"])] for w in found["late"][:LATE]]
     note = "The commonest of those that first came after a quarter of the documents."
     inner = listed(["word", "first in document", "times since", "mostly in topic"], rows, " narrow")
     return f'<h3>Words that came late</h3><p class="quiet small">{note}</p>{inner}'

@@ -43,7 +43,7 @@ class TopicRun(UnlabelledRun):
 
     def __init__(self, learner: Any, label: str, opened: Stream, own: Mapping[str, Any]) -> None:
         kind = KINDS[str(learner.task)]
-        super().__init__(learner, label, kind, opened, Followed(figures(own)))
+        super().__init__(learner, label, kind, opened, Followed(figures(own, 0 if finds(learner) else None)))
         self.every = every(own)
         self.shares = Blocks()
 
@@ -63,8 +63,8 @@ class TopicRun(UnlabelledRun):
                 for shares in Z:
                     self.shares.add(shares)
                 self.figures.take(nats, sums[a:b])
-            if finds(self.learner):
-                self.figures.topics = topics_in_use(self.learner)
+                if self.figures.topics is not None:
+                    self.figures.topics = topics_in_use(self.learner)
 
     def pieces(self, part: slice) -> Iterator[tuple[int, int]]:
         """Yield parts of documents that end before one that is completed."""
@@ -86,13 +86,18 @@ class TopicRun(UnlabelledRun):
     def finish(self) -> None:
         """Learn what waits for a batch, and note the last point."""
         self.learner.finish()
-        self.figures.topics = topics_in_use(self.learner)
+        if self.figures.topics is not None:
+            self.figures.topics = topics_in_use(self.learner)
         self.followed.end()
 
+    def metrics(self) -> dict[str, Any]:
+        """Return the figures of all documents, with the number of topics."""
+        return {**self.figures.metrics(), "topics": topics_in_use(self.learner)}
 
-def figures(own: Mapping[str, Any]) -> Perplexities:
+
+def figures(own: Mapping[str, Any], topics: int | None = None) -> Perplexities:
     """Return new figures."""
-    return Perplexities(own.get("window"), own.get("fading"))
+    return Perplexities(own.get("window"), own.get("fading"), topics)
 
 
 def every(own: Mapping[str, Any]) -> int:
@@ -138,7 +143,7 @@ def passed(kind: str, rows: Replay, runs: Sequence[TopicRun], own: Mapping[str, 
     done = [run for run in runs if run.failed is None]
     for run in done:
         run.finish()
-    results = [run.result(run.figures.metrics()) for run in done]
+    results = [run.result(run.metrics()) for run in done]
     blind.end()
     trivial = blind.result("words so far", blind.figures.metrics(), entry.curves)
     for run, result in zip(done, results, strict=True):
@@ -146,7 +151,9 @@ def passed(kind: str, rows: Replay, runs: Sequence[TopicRun], own: Mapping[str, 
     notes = [left_behind(run) for run in runs if run.failed is not None] + notes + interrupted(examples, entry, stopped)
     data = about(opened, entry, str(done[0].learner.task), examples, counts.met, reading)
     data |= {"noun": "word", "tokens": counts.total, "baselines": [trivial], "warnings": warnings(results, trivial)}
-    return Report(kind, data, results, None, notes, own.get("sort") or entry.decides)
+    completed = blind.figures.metrics()["completion"] is not None
+    notes += dear_words(results, trivial) if completed else []
+    return Report(kind, data, results, None, notes, own.get("sort") or (entry.decides if completed else "perplexity"))
 
 
 def prepared(rows: Stream, limit: int | None) -> Generator[Taken, None, None]:
@@ -157,6 +164,15 @@ def prepared(rows: Stream, limit: int | None) -> Generator[Taken, None, None]:
 
 
 # ---- what must be said -----------------------------------------------------------------------------------------------------
+def dear_words(results: Sequence[dict[str, Any]], blind: Mapping[str, Any]) -> list[str]:
+    """Return what perplexities above that of counts mean, where topics tell words well that are known."""
+    most, least = (blind["metrics"][name] for name in ("perplexity", "completion"))
+    found = [row["metrics"] for row in results]
+    if not any(m["perplexity"] > most and m["completion"] is not None and m["completion"] < least for m in found):
+        return []
+    return ["Perplexity counts each word that is new, and a small eta makes those dear; completion leaves them out."]
+
+
 def warnings(results: Sequence[dict[str, Any]], blind: Mapping[str, Any]) -> list[str]:
     """Return what must be said of learners whose topics tell the other half of a document worse than counts of words do."""
     least = blind["metrics"]["completion"]
@@ -165,4 +181,4 @@ def warnings(results: Sequence[dict[str, Any]], blind: Mapping[str, Any]) -> lis
     if not worse:
         return []
     said = f"Worse than the counts of words alone, without topics: {', '.join(worse)}."
-    return [f"{said} More documents, fewer topics or a larger D help."]
+    return [f"{said} More documents, fewer topics or a larger eta help."]
