@@ -11,6 +11,7 @@ import numpy as np
 from ...inputs.batch import Batch
 from ...inputs.checking import Rows
 from ...streams.stream import Stream, counting
+from ...text import plural
 from ...training.texts import opened_texts
 from ...unsupervised.documents import sparse
 from ..kinds import KINDS
@@ -140,6 +141,8 @@ def passed(kind: str, rows: Replay, runs: Sequence[TopicRun], own: Mapping[str, 
         counts.seconds += perf_counter() - start
 
     examples, reading, stopped = walked(kind, prepared(rows, own.get("limit")), opened, runs, own, taken)
+    if counts.met == 0:
+        raise ValueError(f"{opened.name} has no words: {plural(examples, entry.unit)}, all of them empty")
     done = [run for run in runs if run.failed is None]
     for run in done:
         run.finish()
