@@ -174,7 +174,8 @@ def shares(ax: Any, module: ModuleType, said: str) -> None:
     Z = np.array([m.learn_one(text) for text, _ in module.stream(2000)])
     names = [", ".join(words) for words in m.topics(2)]
     ax.stackplot(np.arange(50, 2001, 50), Z.reshape(40, 50, 4).mean(1).T, labels=names)
-    labelled(ax, "documents", "share")
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    ax.set(xlabel="documents", ylabel="share")
 
 
 def labelled(ax: Any, x: str, y: str) -> None:
