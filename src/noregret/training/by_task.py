@@ -113,6 +113,7 @@ BY_TASK = {
         rounds=("target", "time", "date_order", "ignore"),
     ),
     "components": ByTask(as_nothing, None, start="online_pca", own=True, labelled=False, guesses=True, shared=("k",)),
+    "topics": ByTask(as_nothing, None, start="online_lda", own=True, labelled=False, guesses=True, shared=("K",)),
     "recommendation": ByTask(
         as_numbers, sum_distances, start="fm_regressor", own=True, pair=("user", "item"), of=("regression", "classification"),
         around=Recommender,

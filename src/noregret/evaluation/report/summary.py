@@ -45,6 +45,7 @@ WORDS = {
     "unforecast": "rows without forecast",
     "unexplained": "unexplained energy",
     "residual": "mean squared residual",
+    "completion": "perplexity of completed documents",
 }
 BLANK: Learner = {
     "model": None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import UTC, datetime
 from time import perf_counter, thread_time
 from typing import Any, NamedTuple
@@ -23,12 +23,12 @@ from ...transforms.table import Table
 from ...version import __version__
 from ..comparator.subspace import BestSubspace
 from ..comparator.subspace_regret import Hindsight, Subspace, compared_with, regret_against
-from ..kinds import KINDS, Kind, along
+from ..kinds import KINDS, Kind
 from ..measures.portraits import check_shape, portrait, shape_of
 from ..measures.residuals import Ground, Residuals
 from ..report.report import Report
 from ..report.summary import known_figure
-from .passes import points
+from .along import Along
 from .round_study import chosen, left_behind, short, walked, within
 from .sharing import own_front, shared_steps
 from .splits import Replay
@@ -51,40 +51,20 @@ class Taken(NamedTuple):
         return self.batch.n
 
 
-class Followed:
+class Followed(Along):
     """What was left of rows along a stream, with the points of its curves."""
 
     def __init__(self, own: Mapping[str, Any]) -> None:
-        self.figures = Residuals(own.get("window"), own.get("fading"))
-        self.points: list[dict[str, Any]] = []
-        self.marks = points()
-        self.mark = next(self.marks)
-
-    def cuts(self, n: int) -> Iterator[slice]:
-        """Yield the parts of n rows between points, and note a point after each that ends at one."""
-        a = 0
-        while a < n:
-            b = min(n, a + self.mark - self.figures.examples)
-            yield slice(a, b)
-            if self.figures.examples == self.mark:
-                self.points.append(self.figures.point())
-                self.mark = next(self.marks)
-            a = b
+        super().__init__(Residuals(own.get("window"), own.get("fading")))
 
     def note(self, left: np.ndarray, taken: Taken, part: slice) -> None:
         """Take what was left of some rows."""
         self.figures.take(left, taken.energy[part], None if taken.outlier is None else taken.outlier[part])
 
-    def end(self) -> None:
-        """Note the last point."""
-        if not self.points or self.points[-1]["examples"] < self.figures.examples:
-            self.points.append(self.figures.point())
-
     def result(self, label: str, marked: bool, curves: Sequence[str]) -> dict[str, Any]:
         """Return what a report says of it."""
-        kept = ("examples", *(k for k in along(curves) if k in self.points[0]))
-        curve = {k: [p[k] for p in self.points] for k in kept}
-        return {"label": label, "examples": self.figures.examples, "metrics": self.figures.metrics(marked), "curve": curve}
+        found = {"label": label, "examples": self.figures.examples, "metrics": self.figures.metrics(marked)}
+        return {**found, "curve": self.curve(curves)}
 
 
 class ComponentRun:
@@ -99,7 +79,8 @@ class ComponentRun:
     @property
     def figures(self) -> Residuals:
         """The figures so far."""
-        return self.followed.figures
+        found: Residuals = self.followed.figures
+        return found
 
     def features(self, batch: Batch) -> Features | None:
         """Return the features of a model that begins with these rows."""

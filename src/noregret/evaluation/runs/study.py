@@ -31,7 +31,7 @@ from ..comparator.solver import NORMS
 from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
-from . import component_study, round_study, splits
+from . import component_study, round_study, splits, topic_study
 from .cautions import identifiers, unlearned, warnings
 from .passes import Pass, Watch, between_points, run_pass
 from .run import Run, Settings, assured, draw_alike, whole
@@ -50,6 +50,7 @@ STUDIED = (
 
 STUDIES: dict[str, Callable[..., Report]] = {
     "portfolio": round_study.study, "experts": round_study.study, "components": component_study.study,
+    "topics": topic_study.study,
 }  # fmt: skip  # of tasks that are not measured by answers to rows
 
 
