@@ -74,4 +74,4 @@ def check_counts(read: Rows | Named) -> None:
     else:
         word = at % rows.width if rows.layout == "dense" else int(rows.arrays[1][at])
         word = word if rows.names is None else rows.names[word]
-    raise ValueError(f"document {row} has the count {found:g} of word {word!r}; expected counts from 0 to {LARGEST:g}")
+    raise ValueError(f"word {word!r} has the count {found:g} in row {row}; expected counts from 0 to {LARGEST:g}")
