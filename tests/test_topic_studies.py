@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.evaluation.measures import documents
+from noregret.evaluation.measures import perplexity as documents
 from noregret.evaluation.runs import topic_study
 from noregret.inputs import checking
 

@@ -12,9 +12,10 @@ from sklearn.exceptions import NotFittedError
 
 import noregret as nr
 from noregret.engine import compiling
-from noregret.inputs.words import split
+from noregret.inputs.text_words import split
 from noregret.spelling import made, titled
-from noregret.unsupervised import documents, topics
+from noregret.unsupervised import topics
+from noregret.unsupervised import word_counts as documents
 
 V = 12
 WAYS = {

@@ -17,11 +17,11 @@ from ..inputs import checking
 from ..inputs.checking import Rows
 from ..inputs.features import Columns, Features, Hashed, Named, Names, Numbers
 from ..learners.columned import named_pieces
-from .documents import as_counts, check_counts, counts, is_document, sparse
 from .featured import Featured
 from .lda_step import blend, number_words, shrink
 from .starting import draw_words
 from .unlabelled import Unlabelled
+from .word_counts import as_counts, check_counts, counts, is_document, sparse
 
 MANY = 10_000  # documents there are at least, where nobody says
 AT_ONCE = 256  # documents whose words are looked up together

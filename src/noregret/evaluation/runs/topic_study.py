@@ -20,10 +20,10 @@ from ...text import meant, plural
 from ...training.guessing import with_target
 from ...training.opening import opening
 from ...transforms.pipeline import Pipeline
-from ...unsupervised.documents import as_counts, sparse
+from ...unsupervised.word_counts import as_counts, sparse
 from ...version import __version__
 from ..kinds import KINDS, Kind
-from ..measures.documents import EVERY, DocumentFigures, Unigrams, halves
+from ..measures.perplexity import EVERY, DocumentFigures, Unigrams, halves
 from ..report.report import Report
 from ..report.summary import known_figure
 from .along import Along
@@ -215,7 +215,12 @@ def passed(kind: str, rows: Replay, runs: Sequence[TopicRun], own: Mapping[str, 
     if not stopped:
         notes += add_gaps(rows, done, results, own)
     notes += [f"Interrupted after {plural(examples, entry.unit)}: all figures are of those."] if stopped else []
-    trivial: dict[str, Any] = {"label": "unigrams so far", "examples": examples, "metrics": {"perplexity": blind.figures.metrics()["perplexity"]}}
+    known = {"perplexity": blind.figures.metrics()["perplexity"]}
+    trivial: dict[str, Any] = {"label": "unigrams so far", "examples": examples, "metrics": known}
+        "label": "unigrams so far",
+        "examples": examples,
+        "metrics": {"perplexity": blind.figures.metrics()["perplexity"]},
+    }
     data = {
         **opened.about(),
         "examples": examples,

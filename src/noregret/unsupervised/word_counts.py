@@ -10,7 +10,7 @@ import numpy as np
 
 from ..inputs.checking import Rows, row_of
 from ..inputs.features import Named
-from ..inputs.words import split
+from ..inputs.text_words import split
 
 LARGEST = 1e15  # of a count
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...inputs.checking import Rows
 from ...inputs.features import only
-from ...unsupervised.documents import sparse
+from ...unsupervised.word_counts import sparse
 from .figures import Recent
 
 EVERY = 10  # of so many documents the last one is completed
