@@ -21,7 +21,7 @@ from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
 from noregret.learners.base import Base
 from noregret.registry import by_name
-from noregret.unsupervised.unlabelled import Unlabelled
+from noregret.unsupervised.without_targets import Unlabelled
 
 ROOT = Path(__file__).parent.parent
 FAMILIES = {  # headings in the order of the page; others come last, with what their module calls itself

@@ -20,7 +20,7 @@ from ..learners.columned import named_pieces
 from .featured import Featured
 from .lda_step import blend, number_words, shrink
 from .starting import draw_words
-from .unlabelled import Unlabelled
+from .without_targets import Unlabelled
 from .word_counts import as_counts, check_counts, counts, is_document, sparse
 
 MANY = 10_000  # documents there are at least, where nobody says

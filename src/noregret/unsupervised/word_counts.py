@@ -45,6 +45,14 @@ def as_counts(X: Any) -> Any:
     return [counts(x) for x in X]
 
 
+def in_lists(source: Any) -> Any:
+    """Return documents in a list as dicts of counts, or as an array where they are rows of numbers; any other source as it is."""
+    if not isinstance(source, list):
+        return source
+    rows = len(source) > 0 and all(isinstance(x, (list, tuple)) and len(x) > 0 and isinstance(x[0], (int, float)) for x in source)
+    return np.asarray(source, np.float64) if rows else as_counts(source)
+
+
 def sparse(rows: Rows) -> Rows:
     """Return rows as CSR rows of what is not 0."""
     if rows.layout == "dense":
