@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.engine import elementary, processor
+from noregret.engine import elementary, processor, special
 
 HERE = pathlib.Path(__file__).parent / "golden"
 MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407  # of Knuth's congruential generator
@@ -237,8 +237,24 @@ def of_components():
     return {name: digest(m.partial_fit(rows(90, 13, 7)).model.arrays()) for name, m in learners.items()}
 
 
+def of_topics():
+    """Digests of topic models, and of the functions that only they use."""
+    X = np.floor(4.0 * np.abs(rows(60, 20, 8)))
+    learners = {
+        "lda": nr.OnlineLDA(K=5, S=16),
+        "lda, priors": nr.OnlineLDA(K=3, S=8, eta=0.004, learn_alpha=True, learn_eta=True),
+        "hdp": nr.OnlineHDP(K=7, T=3, S=16, eta=0.1),
+        "hdp, uniform": nr.OnlineHDP(K=7, T=3, S=16, zeta="uniform", sort=False),
+    }
+    out = {name: digest(m.partial_fit(X).model.arrays()) for name, m in learners.items()}
+    x = np.abs(numbers(2000, 44)) * np.exp2(np.arange(2000) % 40 - 10.0) + 1e-4
+    functions = ("exp_psi", "psi", "trigamma", "log_gamma")
+    return out | {"functions": digest({f: elementary.over(getattr(special, f), x) for f in functions})}
+
+
 WHOLE = {
     "components": of_components,
+    "topics": of_topics,
     "probabilities": of_probabilities,
     "portfolios": of_portfolios,
     "experts": of_experts,

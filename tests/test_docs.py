@@ -28,7 +28,7 @@ from noregret.evaluation.runs.run import ACTIONS
 from noregret.registry import by_name
 from noregret.streams.formats import FORMATS
 from noregret.streams.synthetic import COMMON, SOURCES
-from noregret.unsupervised.components import Components
+from noregret.unsupervised.without_targets import Unlabelled
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -53,7 +53,7 @@ MODULES = [
     *(f"noregret.portfolio.{name}" for name in portfolio.NAMES),
 ]
 LEARNERS = sorted(name for name, cls in by_name().items() if cls.__module__.startswith("noregret."))
-OF_ROWS = [name for name in LEARNERS if not issubclass(by_name()[name], (Allocator, Components))]
+OF_ROWS = [name for name in LEARNERS if not issubclass(by_name()[name], (Allocator, Unlabelled))]
 
 
 def read(name):

@@ -12,9 +12,10 @@ from sklearn.exceptions import NotFittedError
 
 import noregret as nr
 from noregret.engine import compiling
-from noregret.inputs.words import split
+from noregret.inputs.text_words import split
 from noregret.spelling import made, titled
-from noregret.unsupervised import documents, topics
+from noregret.unsupervised import topics
+from noregret.unsupervised import word_counts as documents
 
 V = 12
 WAYS = {
@@ -323,9 +324,9 @@ def test_bad_documents_change_nothing(name):
     negative[2, 5] = -1.0
     bad = [
         (np.full((2, V), np.nan), "contains NaN at row 0"),
-        (negative, "document 2 has the count -1 of word 5"),
-        (csr_matrix(negative), "document 2 has the count -1 of word 5"),
-        (np.full((1, V), 1e20), "document 0 has the count 1e+20 of word 0"),
+        (negative, "word 5 has the count -1 in row 2"),
+        (csr_matrix(negative), "word 5 has the count -1 in row 2"),
+        (np.full((1, V), 1e20), "word 0 has the count 1e+20 in row 0"),
         (np.ones((2, V + 1)), f"X has {V + 1} features, but {type(m).__name__} is expecting {V} features"),
         ([{0: 1, V: 2}], f"unknown feature {V}: this model was started on an array, expected column numbers 0 to {V - 1}"),
     ]
@@ -337,7 +338,7 @@ def test_bad_documents_change_nothing(name):
     words, _ = learned(name, late())
     before = words.digest()
     for x, said in [
-        ({"w1": -2, "new": 1}, "document 1 has the count -2 of word 'w1'"),
+        ({"w1": -2, "new": 1}, "word 'w1' has the count -2 in row 1"),
         ({"w1": np.nan}, "contains nan"),
         ({"w1": "many"}, "has value 'many'"),
     ]:

@@ -74,7 +74,7 @@ def answered(model: Any, source: Any, options: Mapping[str, Any], limit: int | N
     """Yield the documents of a source by their topics; nothing is learned."""
     from ..training.opening import same_rows
     from ..training.texts import opened_texts
-    from ..unsupervised.documents import sparse
+    from ..unsupervised.word_counts import sparse
 
     learner = getattr(model, "learner", model)
     m = learner.model

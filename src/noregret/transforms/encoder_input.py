@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..inputs.words import characters
+from ..inputs.text_words import characters
 from .encode import DATE, NUMBER, ONCE, SUM, TEXT, Job
 
 MOST = 1.7976931348623157e308

@@ -12,7 +12,7 @@ import numpy as np
 from ..inputs.checking import Rows
 from ..learners.learner_file import restored
 from ..unsupervised import dictionary, hdp, lda, pca, svd
-from ..unsupervised.unlabelled import Unlabelled
+from ..unsupervised.without_targets import Unlabelled
 from .step import Map
 
 SAID = "learner"  # in the state of a map: what a learner says of itself besides its arrays, as JSON

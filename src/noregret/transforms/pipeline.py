@@ -24,8 +24,8 @@ from ..learners.learner_file import as_value, restored
 from ..learners.merging import aligned, joined
 from ..tasks.classes import widest
 from ..tasks.classification import Classifier
-from ..unsupervised.documents import counts, is_document
-from ..unsupervised.unlabelled import Unlabelled
+from ..unsupervised.without_targets import Unlabelled
+from ..unsupervised.word_counts import counts, is_document
 from .feature_map import Approximation, FeatureMap
 from .front import Front, map_meta, map_of
 from .learned import as_map

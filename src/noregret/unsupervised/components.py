@@ -9,7 +9,7 @@ import numpy as np
 from ..inputs.checking import Rows, row_of
 from ..inputs.features import Features, Named, Names, Numbers
 from .decomposition import Decomposition
-from .unlabelled import Unlabelled
+from .without_targets import Unlabelled
 
 LARGEST = 1e60  # of a value: products of sums of squares stay finite
 

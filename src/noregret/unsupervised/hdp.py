@@ -158,7 +158,33 @@ class Params(NamedTuple):
 
 
 class OnlineHDP(Topics):
-    """A hierarchical Dirichlet process."""
+    """A hierarchical Dirichlet process over topics: as many as the documents ask for, at most K, of which a document uses T.
+
+    The corpus breaks a stick: sigma_k = V_k prod_{l<k} (1 - V_l), V_k ~ Beta(1, gamma); a document breaks one of T pieces with
+    Beta(1, alpha0), and each piece points to a topic. For each document, until its bound grows by less than `tolerance`:
+    phi_tk ~ exp(sum_n c_n zeta_nt E[ln beta_kw] + E[ln sigma_k]), zeta_nt ~ exp(sum_k phi_tk E[ln beta_kw] + E[ln pi_t]), and
+    q(pi_t) = Beta(1 + sum_n c_n zeta_nt, alpha0 + sum_n sum_{s>t} c_n zeta_ns). After S documents lambda and the sticks of the
+    corpus move by rho = (tau0 + t)^-kappa, and topics are put in the order of their size on the stick.
+
+    Parameters: `K` topics at most, `T` for a document; `alpha0`, `gamma`, `eta`, the priors; `kappa`, `tau0`, `S`, `D`,
+    `iterations`, `tolerance`, `start`, `seed`, `hash_bits` as in `OnlineLDA`; `zeta`, how a document begins: "words", from the T
+    topics that its words are likeliest in, or "uniform", as the authors' program; `sort`, whether topics are put in order.
+
+    Read back: as `OnlineLDA`, and `weights_` (E[sigma_k]), `n_topics_` (those above 0.01), `ranking_`, `to_lda()`. Numbers of
+    topics stay as they are while topics grow and shrink.
+
+    Pitfalls: the defaults are the authors' for large corpora; on some thousand documents take eta=0.5, K=60, T=10, S=64. With
+    zeta="uniform" all pieces begin alike and often one topic takes nearly everything. A larger D finds more topics. Bounds are not
+    those of LDA: compare `completion`.
+
+    Reference: Wang, Paisley, Blei (2011), *Online variational inference for the hierarchical Dirichlet process*, equations 15-26.
+
+    >>> import noregret as nr
+    >>> texts = ["goal match team", "vote party law", "team match win", "law vote court", "goal win team", "court party law"]
+    >>> m = nr.OnlineHDP(K=10, T=3, eta=0.5, S=3, D=60).fit(texts, epochs=20)
+    >>> m.topics(3)[:2], m.weights_[m.ranking_[:2]].round(2).tolist()
+    ([['team', 'win', 'goal'], ['law', 'court', 'vote']], [0.38, 0.21])
+    """
 
     name = "online_hdp"
     cite = "wang2011"

@@ -156,7 +156,38 @@ class Params(NamedTuple):
 
 
 class OnlineLDA(Topics):
-    """Latent Dirichlet allocation."""
+    """Latent Dirichlet allocation of a stream: documents are mixtures of K topics, topics are distributions over words.
+
+    q(beta_k) = Dirichlet(lambda_k), q(theta_d) = Dirichlet(gamma_d). For each document, until gamma moves by less than
+    `tolerance` a topic: phi_kw ~ exp(E[ln theta_k] + E[ln beta_kw]), gamma_k = alpha_k + sum_w c_w phi_kw. After S documents:
+    lambda <- (1 - rho) lambda + rho (eta + D/S sum_d c_w phi_kw), rho = (tau0 + t)^-kappa. A batch costs its own words; the others
+    fade by a common factor. A new word joins with lambda = eta; those of the first batch, or all columns of an array, begin at
+    Gamma(100, 1/100).
+
+    Parameters: `K` topics; `alpha`, the prior of topics, a number or one for each, and `eta`, that of words, both 1/K unless given;
+    `kappa` and `tau0`, how fast the past is forgotten; `S` documents in a batch; `D` documents in all, by default those seen, and
+    at least 10,000; `iterations` and `tolerance` of a document; `learn_alpha`, `learn_eta`, Newton steps on the priors after the
+    third batch (eta costs all words); `start`, lambda to begin with, for arrays; `seed`; `hash_bits`, to fold words into 2^bits
+    places.
+
+    Read back: `topics(n)`, `topic(k, n)`, `components_` (lambda), `topic_word_`, `alpha_`, `eta_`, `perplexity(docs)`,
+    `completion(observed, scored)`, `bounds(docs)`, `similar(doc, docs)`, `n_pending_`.
+
+    Pitfalls: `learn_many` returns bounds from before, `learn_one` proportions from before: both know nothing in the first batch.
+    The last documents wait for a batch until `finish()`. eta decides more than K: 0.1 to 0.5 suit small corpora. Leave out stop
+    words first. Perplexities of other libraries are defined otherwise. Topics of two models do not correspond: there is no merge.
+
+    Reference: Hoffman, Blei, Bach (2010), *Online learning for latent Dirichlet allocation*, algorithm 2.
+
+    >>> import noregret as nr
+    >>> texts = ["goal match team", "vote party law", "team match win", "law vote court", "goal win team", "court party law"]
+    >>> m = nr.OnlineLDA(K=2, S=3, D=60).fit(texts, epochs=20)
+    >>> m.topics(3)
+    [['team', 'win', 'goal'], ['law', 'court', 'party']]
+    >>> m.transform(["team goal", "court law"]).round(2)
+    array([[0.83, 0.17],
+           [0.17, 0.83]])
+    """
 
     name = "online_lda"
     cite = "hoffman2010"

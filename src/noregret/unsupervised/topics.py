@@ -15,13 +15,13 @@ from ..engine.elementary import power
 from ..files.json_values import expect
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import Columns, Hashed, Named, Names, Numbers
+from ..inputs.features import Columns, Features, Hashed, Named, Names, Numbers
 from ..learners.columned import named_pieces
-from .documents import as_counts, check_counts, counts, is_document, sparse
 from .featured import Featured
 from .lda_step import blend, number_words, shrink
 from .starting import draw_words
-from .unlabelled import Unlabelled
+from .without_targets import Unlabelled
+from .word_counts import as_counts, check_counts, counts, is_document, sparse
 
 MANY = 10_000  # documents there are at least, where nobody says
 AT_ONCE = 256  # documents whose words are looked up together
@@ -325,6 +325,11 @@ class Topics(Unlabelled):
     def taught(self, m: Any, rows: Rows | Named, told: bool = True) -> tuple[list[np.ndarray], np.ndarray]:
         """Let a model learn checked documents; return their proportions, in pieces, and costs from before."""
         Z, L = super().taught(m, rows, told)
+        return Z, -L
+
+    def answered_rows(self, rows: Rows, features: Features | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return proportions and costs of checked documents of a source; nothing is learned."""
+        Z, L = super().answered_rows(rows, features)
         return Z, -L
 
     def forget_words(self, keep: int) -> Self:

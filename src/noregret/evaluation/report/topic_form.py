@@ -23,16 +23,25 @@ LATE = 12  # words that came late, in the page
 
 
 def told(report: Report, rows: Sequence[Learner]) -> list[str]:
-    """Return the largest topics of the winner, with their likeliest words."""
+    """Return the largest topics of the winner, with their likeliest words, and how far learners are from ten passes."""
     chosen = summary.winner(report, rows)
-    found = chosen.get("topics")
+    found, gaps = chosen.get("topics"), [gap_words(row) for row in rows if row.get("gap")]
     if not found:
-        return []
+        return gaps
     parts = [
         f"{row['topic']} ({percent(row['weight'])} %): {', '.join(word_text(w['word']) for w in row['words'][:NAMED])}"
         for row in found["top"][:TOLD]
     ]
-    return [f"Topics of {chosen['label']}, largest first of {found['count']}: {'; '.join(parts)}."] if parts else []
+    return [f"Topics of {chosen['label']}, largest first of {found['count']}: {'; '.join(parts)}.", *gaps] if parts else gaps
+
+
+def gap_words(row: Learner) -> str:
+    """Return the gap of a learner in words."""
+    gap = row["gap"]
+    return (
+        f"{row['label']}: gap of {amount(gap['average'])} nats a word to {gap['against']}, whose perplexity is "
+        f"{amount(gap['perplexity'])} on documents it has learned."
+    )
 
 
 def word_text(word: str) -> str:

@@ -13,17 +13,18 @@ from ...inputs.checking import Rows
 from ...streams.stream import Stream, counting
 from ...text import plural
 from ...training.texts import opened_texts
-from ...unsupervised.documents import sparse
+from ...unsupervised.word_counts import in_lists, sparse
 from ..kinds import KINDS
 from ..measures.paths import Blocks
 from ..measures.perplexity import EVERY, Counts, Perplexities, asked, halves
 from ..measures.topic_portraits import finds, portrait, topics_in_use
 from ..report.report import Report
+from .gaps import add_gaps
 from .round_study import left_behind, walked, within
 from .splits import Replay
 from .unlabelled import Followed, UnlabelledRun, about, ended, interrupted, own_options, planned
 
-TAKES = ("K", "completion", "window", "fading", "limit", "sort")  # options of such studies
+TAKES = ("K", "completion", "window", "fading", "gap", "limit", "sort")  # options of such studies
 AT_ONCE = 256  # documents that are learned together, at most
 
 
@@ -115,7 +116,7 @@ def study(kind: str, task: str, source: Any, models: Any, y: Any, options: Mappi
     """
     given = dict(options)
     own = own_options(given, kind, TAKES, "K")
-    plan = planned(kind, task, source, models, y, given, TAKES, opened_texts)
+    plan = planned(kind, task, in_lists(source), models, y, given, TAKES, opened_texts)
     K = own.get("K")
     for m in plan.learners:
         m.set_params(**({} if K is None or (finds(m) and len(plan.learners) > 1) else {"K": K}))
@@ -152,6 +153,7 @@ def passed(kind: str, rows: Replay, runs: Sequence[TopicRun], own: Mapping[str, 
     for run, result in zip(done, results, strict=True):
         result["topics"] = portrait(run.learner, opened.front, counts, run.shares)
     notes = [left_behind(run) for run in runs if run.failed is not None] + notes + interrupted(examples, entry, stopped)
+    notes += [] if stopped else add_gaps(rows, done, results, own)
     data = about(opened, entry, str(done[0].learner.task), examples, counts.met, reading)
     data |= {"noun": "word", "tokens": counts.total, "baselines": [trivial], "warnings": warnings(results, trivial)}
     completed = blind.figures.metrics()["completion"] is not None

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..inputs.checking import Rows, row_of
 from ..inputs.features import Named
-from ..inputs.words import split
+from ..inputs.text_words import split
 
 LARGEST = 1e15  # of a count
 
@@ -45,6 +45,14 @@ def as_counts(X: Any) -> Any:
     return [counts(x) for x in X]
 
 
+def in_lists(source: Any) -> Any:
+    """Return documents in a list as dicts of counts, or as an array where they are rows of numbers; any other source as it is."""
+    if not isinstance(source, list):
+        return source
+    rows = len(source) > 0 and all(isinstance(x, (list, tuple)) and len(x) > 0 and isinstance(x[0], (int, float)) for x in source)
+    return np.asarray(source, np.float64) if rows else as_counts(source)
+
+
 def sparse(rows: Rows) -> Rows:
     """Return rows as CSR rows of what is not 0."""
     if rows.layout == "dense":
@@ -74,4 +82,4 @@ def check_counts(read: Rows | Named) -> None:
     else:
         word = at % rows.width if rows.layout == "dense" else int(rows.arrays[1][at])
         word = word if rows.names is None else rows.names[word]
-    raise ValueError(f"document {row} has the count {found:g} of word {word!r}; expected counts from 0 to {LARGEST:g}")
+    raise ValueError(f"word {word!r} has the count {found:g} in row {row}; expected counts from 0 to {LARGEST:g}")
