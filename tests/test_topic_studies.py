@@ -194,7 +194,7 @@ def test_only_columns_of_text_make_words(texts, lines, tmp_path):
 def test_what_is_refused(counts, lines, tmp_path):
     bad = tmp_path / "bad.svm"
     bad.write_text("".join(f"1 1:{i + 1}\n" for i in range(40)) + "1 1:2 2:-3\n")
-    assert "Error: example 41 has the count -3 of word 2" in run("evaluate", bad, "--task", "topics", "--quiet", code=1)
+    assert "Error: word 2 has the count -3 in example 41" in run("evaluate", bad, "--task", "topics", "--quiet", code=1)
     assert "in (0.5, 1], got 0.5" in run("evaluate", lines, "--kappa", "0.5", "--quiet", code=2)
     empty = tmp_path / "empty.txt"
     empty.write_text("\n\n")
@@ -238,6 +238,8 @@ def test_commands(lines, ldac, tmp_path):
     assert grid["data"]["swept"] == {"K": [2, 3]}
     out = run("evaluate", lines, *small, "--stop-words", "english", "--min-count", 2, "--quiet", "--csv", tmp_path / "f.csv")
     assert "completion perplexity" in out
+    assert "gap of" in out
+    assert "gap of" not in run("evaluate", lines, *small, "--no-gap", "--quiet")
     head, _, blind = (tmp_path / "f.csv").read_text().splitlines()
     assert "metrics.perplexity,metrics.completion,metrics.topics" in head
     assert "topics.top" not in head

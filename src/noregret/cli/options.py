@@ -330,6 +330,11 @@ watching_options, WATCHING = group(
         help="Of topics: how well half the words of a document tell the other half, of all documents, or of none.  [default: of "
         "one in ten]",
     ),
+    one(
+        "--gap/--no-gap",
+        default=None,
+        help="Of topics: what ten passes over the documents would gain; unless said, where that is quick.",
+    ),
     one("--holdout", metavar="SOURCE", help="Another source, answered at the end without learning."),
     one(
         "--regret/--no-regret",
@@ -365,7 +370,7 @@ watching_options, WATCHING = group(
 def watched(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a study: those of its source, and how it is watched."""
     found = given(options, SOURCE) | given(options, WATCHING)
-    found |= {name: False for name in ("regret", "completion") if options.get(name) is False}
+    found |= {name: False for name in ("regret", "completion", "gap") if options.get(name) is False}
     if "delay" in found and found["delay"] == int(found["delay"]):
         found["delay"] = int(found["delay"])
     return found

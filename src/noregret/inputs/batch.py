@@ -17,7 +17,7 @@ from .labels import Coded, some
 
 Position = dict[str, Any]  # plain JSON values
 QUOTED = r"(?<!\w)'(?:[^'\\]|\\.)*'|(?<!\w)\"(?:[^\"\\]|\\.)*\""  # names and cells, which may hold anything
-ROW = re.compile(rf"{QUOTED}|\b(?:row|document) (\d+)( of the batch)?\b")  # as errors name it
+ROW = re.compile(rf"{QUOTED}|\brow (\d+)( of the batch)?\b")  # as errors name it
 
 
 class Batch(NamedTuple):

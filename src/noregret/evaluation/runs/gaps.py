@@ -22,7 +22,7 @@ def add_gaps(rows: Replay, runs: Sequence[UnlabelledRun], results: Sequence[dict
     if wanted is False or not words:
         return []
     if not rows.held or (wanted is None and words > SOON):
-        why = "it takes ten passes: ask with gap=True" if rows.held else "the documents do not fit in memory"
+        why = "it takes ten passes: ask with gap=True, --gap" if rows.held else "the documents do not fit in memory"
         return [f"The gap to {PASSES} passes was left out: {why}."]
     batches = [batch for batch in map(counting, within(rows, own.get("limit"))) if batch.n]
     for run, result in zip(runs, results, strict=True):
