@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from time import perf_counter, thread_time
+from time import thread_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,13 +133,11 @@ def passed(kind: str, rows: Replay, runs: Sequence[TopicRun], own: Mapping[str, 
 
     def taken(batch: Taken) -> None:
         nonlocal counts
-        start = perf_counter()
         if counts.documents == 0:
             features = rows.features(batch.batch.data, False)
             counts = Counts(None if features.grows else features.size, every(own))
         for part in blind.cuts(batch.n):
             counts.take(batch.rows, blind.figures, part)
-        counts.seconds += perf_counter() - start
 
     examples, reading, stopped = walked(kind, prepared(rows, own.get("limit")), opened, runs, own, taken)
     if counts.met == 0:
