@@ -122,15 +122,8 @@ def test_algorithms_as_json():
     found = json.loads(run("algorithms", "--json").output)
     rest = [name for task in ("components", "experts", "portfolio", "topics") for name in nr.algorithms(task)]
     assert sorted(a["name"] for a in found) == sorted([*nr.algorithms(), "multitask", "multitask_regressor", *rest])
-    assert {a["task"] for a in found} == {
-        "classification",
-        "regression",
-        "one_class",
-        "portfolio",
-        "experts",
-        "components",
-        "topics",
-    }
+    tasks = {"classification", "regression", "one_class", "portfolio", "experts", "components", "topics"}
+    assert {a["task"] for a in found} == tasks
     one = next(a for a in found if a["name"] == "pa1")
     assert one == {
         "name": "pa1",

@@ -210,9 +210,9 @@ def walked(
     examples, reading = 0, 0.0
     with closing(source), ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         while True:
-            start, before = perf_counter(), compiling.ready()
+            start = perf_counter()
             batch = next(source, None)
-            reading += perf_counter() - start if compiling.ready() == before else 0.0
+            reading += perf_counter() - start
             if batch is None:
                 break
             if examples == 0:
