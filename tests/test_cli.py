@@ -120,9 +120,10 @@ def test_algorithms_of_a_task():
 
 def test_algorithms_as_json():
     found = json.loads(run("algorithms", "--json").output)
-    rest = [name for task in ("components", "experts", "portfolio") for name in nr.algorithms(task)]
+    rest = [name for task in ("components", "experts", "portfolio", "topics") for name in nr.algorithms(task)]
     assert sorted(a["name"] for a in found) == sorted([*nr.algorithms(), "multitask", "multitask_regressor", *rest])
-    assert {a["task"] for a in found} == {"classification", "regression", "one_class", "portfolio", "experts", "components"}
+    tasks = {"classification", "regression", "one_class", "portfolio", "experts", "components", "topics"}
+    assert {a["task"] for a in found} == tasks
     one = next(a for a in found if a["name"] == "pa1")
     assert one == {
         "name": "pa1",
@@ -165,7 +166,7 @@ def test_every_reference_is_used():
     more = {"cesabianchi2006", "crammer2009multi", "yang2013"}  # selective sampling; second order with many classes; many tasks
     more |= {nr.RandomFourier.cite, nr.RandomBinning.cite, nr.Nystroem.cite, "lu2016", "salmon2011", "yu2016"}
     more |= {"oja1982", "warmuth2006pca", "weng2003"}  # methods of OnlinePCA
-    names = [*nr.algorithms(), *(name for task in ("components", "experts", "portfolio") for name in nr.algorithms(task))]
+    names = [*nr.algorithms(), *(name for task in ("components", "experts", "portfolio", "topics") for name in nr.algorithms(task))]
     assert set(references()) == {type(nr.learner(name)).cite for name in names} | more
 
 
