@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import noregret as nr
 from noregret.cli import COMMANDS, main, warm
 from noregret.cli.cite import references
+from noregret.cli.options import TASKS
 from noregret.engine import compiling
 
 HEAVY = ("numba", "numpy", "scipy", "sklearn", "pandas", "river")
@@ -116,14 +117,17 @@ def test_algorithms_of_a_task():
     assert "pa1_regressor" in text
     assert "AveragedPerceptron" not in text
     assert "'ranking' is not one of" in run("algorithms", "--task", "ranking", code=2).output
+    text = run("algorithms", "--task", "recommendation").output
+    assert "RatingSVD" in text
+    assert "fm_regressor is the usual one" in text
 
 
 def test_algorithms_as_json():
     found = json.loads(run("algorithms", "--json").output)
     rest = [name for task in ("components", "experts", "portfolio", "topics") for name in nr.algorithms(task)]
-    assert sorted(a["name"] for a in found) == sorted([*nr.algorithms(), "multitask", "multitask_regressor", *rest])
-    tasks = {"classification", "regression", "one_class", "portfolio", "experts", "components", "topics"}
-    assert {a["task"] for a in found} == tasks
+    apart = ["multitask", "multitask_regressor", "recommendation.online_svd"]
+    assert sorted(a["name"] for a in found) == sorted([*nr.algorithms(), *apart, *rest])
+    assert {a["task"] for a in found} == {*TASKS}
     one = next(a for a in found if a["name"] == "pa1")
     assert one == {
         "name": "pa1",

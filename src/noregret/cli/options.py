@@ -14,7 +14,7 @@ import click
 
 from ..files.drafts import check_apart, check_folder
 from ..streams.formats import files
-from .wording import note_names, spoken
+from .wording import note_names, options_alone, spoken
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -411,6 +411,8 @@ def command_line(ctx: click.Context) -> str:
 def deliver(report: Any, options: Mapping[str, Any], stopped: bool = False) -> None:
     """Print a report, and write the files asked for; one that cannot be written does not cost the report."""
     report.data["command"] = command_line(click.get_current_context())
+    report.notes = [options_alone(note) for note in report.notes]
+    report.data["warnings"] = [options_alone(line) for line in report.data.get("warnings") or []]
     ways = (report.to_html, report.to_csv, report.curves_to_csv, report.plot, report.to_json)
     written, failed = [], []
     for name, write in zip(FILES, ways, strict=True):

@@ -267,6 +267,14 @@ def _alone(fn: Callable[..., Any], kinds: tuple[type, ...], interpreting: bool) 
     return run
 
 
+def entry(run: Callable[..., Any], args: Iterable[Any]) -> Callable[..., Any]:
+    """Return a compiled function without its look at what kinds its arguments are: from now on they must be those of `args`."""
+    if not hasattr(run, "typeof_pyval"):  # interpreted
+        return run
+    found: Callable[..., Any] = run.compile(tuple(run.typeof_pyval(a) for a in args))  # type: ignore[attr-defined]
+    return found
+
+
 @cache
 def python_interface() -> dict[str, Any]:
     """Return what lets compiled code that holds the GIL look at Python objects: parts of CPython's C interface, and bare memory.

@@ -146,7 +146,7 @@ class Forest(Calibrated):
         try:
             self.check_room()
         except ValueError:
-            forget(self.features, self.met)
+            forget(self.features, self.met - self.features.bias)
             raise
         if d > self.wide:
             self.resize(self.grove.R.shape[1], self.room, d + d // 4 if self.features.grows else d)
