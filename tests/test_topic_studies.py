@@ -323,6 +323,7 @@ def test_the_page_shows_topics(lines, tmp_path):
     page = report.to_html()
     assert page.count('aria-label="topics over time"') == 2
     assert "Words that came late" in page
+    assert page.count("the same model after 10 passes") == 2
     assert ">coach</th>" in page
     assert '"one":"a document"' in page
     assert '"key":"topics"' in page
