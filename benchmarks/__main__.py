@@ -35,6 +35,7 @@ NAMES = (
     "novelty",
     "portfolios",
     "components",
+    "topics",
     "recommendation",
 )
 RESULTS = Path(__file__).parent / "results"

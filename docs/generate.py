@@ -21,7 +21,7 @@ from noregret.cli import COMMANDS, main
 from noregret.cli.cite import references
 from noregret.learners.base import Base
 from noregret.registry import by_name
-from noregret.unsupervised.components import Components
+from noregret.unsupervised.without_targets import Unlabelled
 
 ROOT = Path(__file__).parent.parent
 FAMILIES = {  # headings in the order of the page; others come last, with what their module calls itself
@@ -47,6 +47,8 @@ FAMILIES = {  # headings in the order of the page; others come last, with what t
     "pca": "Principal components",
     "svd": "Singular value decomposition",
     "dictionary": "Dictionaries",
+    "lda": "Topics",
+    "hdp": "Topics whose number is found",
     "constant": "Portfolios that do not learn",
     "multiplicative_weights": "Portfolios by multiplicative weights",
     "newton": "Portfolios by Newton steps",
@@ -226,7 +228,7 @@ def changes() -> str:
 
 def counted(text: str) -> str:
     """Return a text with the number of learners where it tells one."""
-    of_rows = [cls for cls in own() if not issubclass(cls, (Allocator, Components))]
+    of_rows = [cls for cls in own() if not issubclass(cls, (Allocator, Unlabelled))]
     return re.sub(r"^(- )?\d+ learners\b", rf"\g<1>{len(of_rows)} learners", text, count=1, flags=re.M)
 
 

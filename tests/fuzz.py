@@ -183,6 +183,29 @@ def zstd(data: bytes) -> bytes:
     return bytes(pa.Codec("zstd").compress(data, asbytes=True))
 
 
+def bags(rng: random.Random) -> list[dict[int, int]]:
+    """Return documents as counts of words, some empty."""
+    return [{rng.randrange(12): rng.randrange(1, 4) for _ in range(rng.randrange(5))} for _ in range(ROWS)]
+
+
+def ldac(rng: random.Random) -> bytes:
+    """Return documents as LDA-C has them."""
+    return "".join(f"{len(bag)} {' '.join(f'{k}:{v}' for k, v in bag.items())}\n" for bag in bags(rng)).encode()
+
+
+def docword(rng: random.Random) -> bytes:
+    """Return documents as UCI has them."""
+    lines = [f"{i + 1} {k + 1} {v}\n" for i, bag in enumerate(bags(rng)) for k, v in bag.items()]
+    return f"{ROWS}\n12\n{len(lines)}\n{''.join(lines)}".encode()
+
+
+def prose(rng: random.Random) -> bytes:
+    """Return lines of text."""
+    return "\n".join(
+        " ".join(rng.choices(["Free", "money", "Zürich", "don't", "a_b", ""], k=rng.randrange(9))) for _ in range(ROWS)
+    ).encode()
+
+
 SEEDS: dict[str, tuple[str, Callable[[random.Random], bytes]]] = {
     "csv": ("t.csv", lambda r: delimited(r, r.choice(",;"), '"')),
     "tsv": ("t.tsv", lambda r: delimited(r, "\t", "")),
@@ -191,6 +214,9 @@ SEEDS: dict[str, tuple[str, Callable[[random.Random], bytes]]] = {
     "vw": ("t.vw", vw),
     "arff": ("t.arff", arff),
     "sparse_arff": ("t.arff", sparse_arff),
+    "ldac": ("t.ldac", ldac),
+    "docword": ("t.docword", docword),
+    "text": ("t.txt", prose),
     "npz": ("t.npz", npz),
     "npy": ("t.npy", npy),
     "parquet": ("t.parquet", parquet),
@@ -198,7 +224,7 @@ SEEDS: dict[str, tuple[str, Callable[[random.Random], bytes]]] = {
     "gzip": ("t.csv.gz", lambda r: gzip.compress(delimited(r, ",", '"'))),
     "bz2": ("t.svm.bz2", lambda r: bz2.compress(svmlight(r))),
     "zstd": ("t.vw.zst", lambda r: zstd(vw(r))),
-    "unnamed": ("t.data", lambda r: r.choice([svmlight, vw, jsonl, arff, npz, parquet])(r)),
+    "unnamed": ("t.data", lambda r: r.choice([svmlight, vw, jsonl, arff, npz, parquet, ldac, docword])(r)),
 }
 
 
@@ -273,7 +299,7 @@ def bent(tree: Any, rng: random.Random) -> Any:
 def streamed(name: str, data: bytes, rng: random.Random) -> Any:
     """Read a file to its end, with options that a user may give; return how many examples it has."""
     options: dict[str, Any] = {"on_bad": rng.choice(["stop", "skip"])}
-    tabular = not any(kind in name for kind in ("svm", "vw", "npz", "npy", "data"))
+    tabular = not any(kind in name for kind in ("svm", "vw", "npz", "npy", "data", "ldac", "docword"))
     if tabular and rng.random() < 0.7:
         options |= {"target": "y"}
     if tabular and rng.random() < 0.2:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.engine import elementary, processor
+from noregret.engine import elementary, processor, special
 
 HERE = pathlib.Path(__file__).parent / "golden"
 MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407  # of Knuth's congruential generator
@@ -200,6 +200,9 @@ def of_readers():
         "svmlight": "".join(f"{1 if k % 2 else -1} 1:{a} 3:{b} 7:{c} 9:{d}\n" for k, (a, b, c, d) in enumerate(four)),
         "vw": "".join(f"{1 if k % 2 else -1} |x a:{a} b:{b} |y c:{c} d:{d}\n" for k, (a, b, c, d) in enumerate(four)),
         "csv": "y,a,b,c,d\n" + "".join(f"{k % 2},{','.join(row)}\n" for k, row in enumerate(four)),
+        "ldac": "".join(f"2 {k % 17 + 3}:{k + 1} {k % 3}:2\n" for k in range(100)) + "0\n",
+        "docword": "101\n20\n200\n" + "".join(f"{k + 1} {k % 3 + 1} 2\n{k + 1} {k % 17 + 4} {k + 1}\n" for k in range(100)),
+        "text": "".join(f"Word{k % 7} and word{k % 11}, word{k % 7}\n" for k in range(100)) + "\n",
     }
     out = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -234,8 +237,24 @@ def of_components():
     return {name: digest(m.partial_fit(rows(90, 13, 7)).model.arrays()) for name, m in learners.items()}
 
 
+def of_topics():
+    """Digests of topic models, and of the functions that only they use."""
+    X = np.floor(4.0 * np.abs(rows(60, 20, 8)))
+    learners = {
+        "lda": nr.OnlineLDA(K=5, S=16),
+        "lda, priors": nr.OnlineLDA(K=3, S=8, eta=0.004, learn_alpha=True, learn_eta=True),
+        "hdp": nr.OnlineHDP(K=7, T=3, S=16, eta=0.1),
+        "hdp, uniform": nr.OnlineHDP(K=7, T=3, S=16, zeta="uniform", sort=False),
+    }
+    out = {name: digest(m.partial_fit(X).model.arrays()) for name, m in learners.items()}
+    x = np.abs(numbers(2000, 44)) * np.exp2(np.arange(2000) % 40 - 10.0) + 1e-4
+    functions = ("exp_psi", "psi", "trigamma", "log_gamma")
+    return out | {"functions": digest({f: elementary.over(getattr(special, f), x) for f in functions})}
+
+
 WHOLE = {
     "components": of_components,
+    "topics": of_topics,
     "probabilities": of_probabilities,
     "portfolios": of_portfolios,
     "experts": of_experts,

@@ -124,7 +124,7 @@ def test_algorithms_of_a_task():
 
 def test_algorithms_as_json():
     found = json.loads(run("algorithms", "--json").output)
-    rest = [name for task in ("components", "experts", "portfolio") for name in nr.algorithms(task)]
+    rest = [name for task in ("components", "experts", "portfolio", "topics") for name in nr.algorithms(task)]
     apart = ["multitask", "multitask_regressor", "recommendation.online_svd"]
     assert sorted(a["name"] for a in found) == sorted([*nr.algorithms(), *apart, *rest])
     assert {a["task"] for a in found} == {*TASKS}
@@ -170,7 +170,7 @@ def test_every_reference_is_used():
     more = {"cesabianchi2006", "crammer2009multi", "yang2013"}  # selective sampling; second order with many classes; many tasks
     more |= {nr.RandomFourier.cite, nr.RandomBinning.cite, nr.Nystroem.cite, "lu2016", "salmon2011", "yu2016"}
     more |= {"oja1982", "warmuth2006pca", "weng2003"}  # methods of OnlinePCA
-    names = [*nr.algorithms(), *(name for task in ("components", "experts", "portfolio") for name in nr.algorithms(task))]
+    names = [*nr.algorithms(), *(name for task in ("components", "experts", "portfolio", "topics") for name in nr.algorithms(task))]
     assert set(references()) == {type(nr.learner(name)).cite for name in names} | more
 
 

@@ -117,7 +117,7 @@ def test_regret_is_left_out_with_the_reason(rows, monkeypatch):
     assert nr.evaluate(rows, "online_pca", regret=False).learners[0]["regret"] is None
     monkeypatch.setattr(subspace_regret, "SOON", 10.0)
     report = nr.evaluate(rows, "online_pca")
-    assert "takes long. Ask with" in report.notes[0]
+    assert "takes long. Ask for it" in report.notes[0]
     assert nr.evaluate(rows, "online_pca", regret=True).learners[0]["regret"] is not None
     monkeypatch.setattr(subspace_regret, "MOST", D - 1)
     assert "at most 5 features, and there are 6" in nr.evaluate(rows, "online_pca").notes[0]

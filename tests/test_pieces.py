@@ -112,6 +112,9 @@ def contents():
         "parquet": (packed(lambda f: pa.parquet.write_table(arrow, f, row_group_size=17)), "parquet", roles),
         "parquet of one group": (packed(lambda f: pa.parquet.write_table(arrow, f)), "parquet", roles),
         "arrow": (packed(lambda f: in_batches(f, arrow)), "parquet", roles),
+        "ldac": (b"".join(b"%d %s\n" % (i % 3, b" 0:2 7:1"[: 4 * (i % 3)]) for i in range(90)), "ldac", {}),
+        "docword": (b"130\n9\n99\n" + b"".join(b"%d %d 2\n" % (i + 2 + i // 9 * 2, i % 9 + 1) for i in range(99)), "docword", {}),
+        "text": ("\ufeff".encode() + b"".join(b"Some words,\n\nno %d" % (i % 4) for i in range(90)), "text", {}),
         "npz": (packed(lambda f: np.savez(f, X=X, y=y, sample_weight=np.arange(200.0))), "npz", {}),
         "npy": (packed(lambda f: np.save(f, X)), "npz", {}),
     }

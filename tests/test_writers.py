@@ -172,7 +172,7 @@ def test_columns_of_later_batches():
 def test_what_cannot_be_written(rows, tmp_path, monkeypatch):
     source = str(rows[0])
     for name, what in [
-        ("a.txt", "cannot tell from the name"),
+        ("a.doc", "cannot tell from the name"),
         ("a.arff", "cannot tell from the name"),
         ("a.parquet.gz", "leave out .gz"),
         ("no/a.svm", "there is no directory"),
@@ -212,7 +212,7 @@ def test_the_command(rows, tmp_path):
     assert result.stdout.startswith(f"Wrote 17 rows to {tmp_path / 'a.parquet'} (parquet, ")
     found = json.loads(CliRunner().invoke(main, [*args, "--json"]).stdout)
     assert (found["rows"], found["format"], found["skipped"]) == (17, "parquet", 0)
-    result = CliRunner().invoke(main, ["convert", str(source), str(tmp_path / "a.txt")])
+    result = CliRunner().invoke(main, ["convert", str(source), str(tmp_path / "a.doc")])
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: cannot tell from the name")
 

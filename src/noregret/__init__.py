@@ -58,6 +58,8 @@ _NAMES = {
     "transforms.scale": "Normalize Scale",
     "transforms.table": "Table",
     "unsupervised.dictionary": "DictionaryLearner",
+    "unsupervised.hdp": "OnlineHDP",
+    "unsupervised.lda": "OnlineLDA",
     "unsupervised.pca": "OnlinePCA",
     "unsupervised.rating_svd": "RatingSVD",
     "unsupervised.svd": "OnlineSVD",

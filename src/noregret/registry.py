@@ -16,7 +16,7 @@ from .text import meant
 
 
 def load_all() -> dict[str, type[Base]]:
-    """Import every family, forest, pool, strategy and learner of components; return the learners of rows by registry name."""
+    """Import every family, forest, pool, strategy and learner without targets; return the learners of rows by registry name."""
     for room in (families, forests, pools, portfolio, unsupervised):
         for module in pkgutil.iter_modules(room.__path__):
             importlib.import_module(f"{room.__name__}.{module.name}")
@@ -51,7 +51,7 @@ def algorithms(task: str | None = None) -> list[str]:
     """Return the registry names, of one task ("classification", "regression", "one_class") or of all of these.
 
     Excludes "multitask" and "multitask_regressor", which learn several tasks at once and also need the task of each row. Learners
-    that do not learn rows with targets are named by their task alone: "components", "experts", "portfolio".
+    that do not learn rows with targets are named by their task alone: "components", "experts", "portfolio", "topics".
     """
     found = load_all()
     apart = {str(cls.task) for cls in APART.values()} - {*TASKS, ""}

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 from ..text import amount, plural, printable, shortened, table
 
+ANSWERS = "weights"
 ROWS = False  # predict may do without a source
 STANDING = ("wealth", "log_wealth", "paid", "regret", "bound")  # what such learners may know of themselves, with a _ behind
 

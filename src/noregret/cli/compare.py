@@ -62,6 +62,16 @@ from .progress import following, watching
     metavar="N",
     help="Of components: how many all learners have.  [default: 5 where no learner is named]",
 )
+@click.option(
+    "-K",
+    "--K",
+    "K",
+    cls=Option,
+    group="Options",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Of topics: how many all learners have that do not find their number.  [default: 20]",
+)
 @click.option("--seed", cls=Option, group="Options", type=click.IntRange(0), metavar="N", help="Seed of the orders.  [default: 0]")
 @source_options
 @watching_options
@@ -78,13 +88,14 @@ def command(source: tuple[str, ...], models: tuple[str, ...], quiet: bool, **opt
     noregret compare mail.svm -m pa1,pa2 --permutations 20
     noregret compare prices.csv --task portfolio --prices --cost 0.001
     noregret compare images.csv --task components -k 10 --shape 28x28 --html report.html
+    noregret compare docs.txt --task topics -K 50 --stop-words english --html report.html
     """  # noqa: D301  click reads the mark
     from ..evaluation.runs.study import compare
     from ..spec import parse_list
 
     check_files(options, source)
     chosen = [learners.from_spec(spec, task=options["task"]) for spec in parse_list(models)] or None
-    extra = {k: options[k] for k in ("permutations", "seed", "cost", "k") if options[k] is not None}
+    extra = {k: options[k] for k in ("permutations", "seed", "cost", "k", "K") if options[k] is not None}
     with watching(quiet, f"{len(chosen) if chosen else 'the'} learners") as watch:
         report = compare(source_of(source), chosen, **following(watch), **extra, **watched(options))
     deliver(report, options, watch.stopped)

@@ -11,6 +11,7 @@ import numpy as np
 from ..text import amount, percent, plural, printable, shortened, table
 from .answers import FORMS, Beside
 
+ANSWERS = "coordinates"
 ROWS = True  # predict needs a source
 SHOWN = 5  # loadings of a component in the text
 LISTED = 24  # components there

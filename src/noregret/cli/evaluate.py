@@ -23,12 +23,13 @@ def command(source: tuple[str, ...], model: str | None, quiet: bool, **options: 
     """Let one learner answer, then learn, each row of SOURCE; print what was measured.
 
     SOURCE is one or several files, a glob, - for standard input, or synthetic:NAME?option=value. Formats: svmlight, VW, CSV, TSV,
-    JSON lines, Parquet, ARFF, npz; also packed with gzip, zstd or bz2.
+    JSON lines, Parquet, ARFF, npz, LDA-C, docword, plain text; also packed with gzip, zstd or bz2.
 
     \b
     noregret evaluate mail.svm
     noregret evaluate mail.svm --model pa1 -C 0.1
     noregret evaluate mail.csv --target spam --text body --model pa1
+    noregret evaluate ap.ldac --vocabulary vocab.txt -K 50
     noregret evaluate --model pa1 --help      shows the options of pa1
     """  # noqa: D301  click reads the mark
     from ..evaluation.runs.study import evaluate

@@ -38,7 +38,7 @@ def command(file: str, top: int, everything: bool, as_json: bool) -> None:
     """Show what is in the model FILE: learner, parameters, what it has seen, and its largest weights by the names of features.
 
     Of a model with a kernel: its support vectors, and those with the largest coefficients. Of components: how large they are, and
-    their largest loadings.
+    their largest loadings. Of topics: their words and weights.
     """
     from ..files.model_file import load
 

@@ -106,7 +106,10 @@ class LearnerCommand(Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look for --model first, then parse with the options of that learner."""
+        args = [part for arg in args for part in one_letter(arg)]
         spec, task = value_after(args, "--model", "-m"), value_after(args, "--task")
+        own = implied_by(args) if spec is None and task is None else None
+        task = task or own
         spec = start_of(task) if spec is None else spec
         ctx.meta[EXTRA] = []
         if spec is not None:
@@ -118,9 +121,11 @@ class LearnerCommand(Command):
                 if not ctx.resilient_parsing:
                     raise
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
         except click.NoSuchOption as e:
             not_an_option(e, spec, ctx)
+        ctx.params["task"] = ctx.params.get("task") or own
+        return rest
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of the command and those of its learner, the help last."""
@@ -133,6 +138,24 @@ class SweepCommand(LearnerCommand):
     """The same, with lists of values."""
 
     lists = True
+
+
+def one_letter(arg: str) -> list[str]:
+    """Return an option of one letter as it is known: --K 50 and --K=50 are -K 50."""
+    found = re.fullmatch(r"--(\w)(?:=(.*))?", arg, re.S)
+    return [arg] if found is None else [f"-{found[1]}", *([] if found[2] is None else [found[2]])]
+
+
+def implied_by(args: list[str]) -> str | None:
+    """Return the task that the format of the source tells, where the source comes first."""
+    from ..streams import formats
+
+    if not args or args[0].startswith("-") or formats.of_address(args[0]) is not None:
+        return None
+    try:
+        return formats.of_files(args[0], value_after(args, "--format")).task or None
+    except (OSError, ValueError):  # said again, and better, when it is read
+        return None
 
 
 def values_after(args: list[str], *names: str) -> list[str]:
@@ -180,7 +203,7 @@ def model_option(required: bool) -> Decorator:
         ""
         if required
         else " Unless given, auto for labels, auto_regressor for numbers, norma_novelty on scaled columns for none, "
-        "with --task portfolio.eg, experts, online_pca or fm_regressor."
+        "with --task portfolio.eg, experts, online_pca, online_lda or fm_regressor."
     )
     return click.option(
         "-m", "--model", cls=Option, group="Options", type=LearnerName(), required=required, metavar="NAME", help=what

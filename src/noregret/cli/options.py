@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:  # older versions of click have it without a parameter
     ParamType = click.ParamType
 
-TASKS = ("classification", "regression", "one_class", "portfolio", "experts", "components", "recommendation")
+TASKS = ("classification", "regression", "one_class", "portfolio", "experts", "components", "topics", "recommendation")
 DETECTORS = ("adwin", "ddm", "eddm", "page_hinkley")
 ARGS = "noregret.cli.arguments"  # of a command, as they were given
 Decorator = Callable[[Any], Any]
@@ -127,7 +127,8 @@ source_options, SOURCE = group(
         type=click.Choice(TASKS),
         help="The kind of problem, where neither the learner nor the rows tell it. Rows are days of relatives or prices for "
         "portfolio, losses or advice for experts; short names of learners do there. Components are not learned from "
-        "labels, but judged by them. Recommendation takes --user, --item and --target, the rating.",
+        "labels, but judged by them. Topics are made of words: those of the columns of text, in tables. Recommendation takes "
+        "--user, --item and --target, the rating.",
     ),
     one("--target", metavar="COLUMN", help="Column of the label or target, in tables; of experts, that of the truth."),
     one("--user", metavar="COLUMN", help="Of recommendation: column of the users."),
@@ -160,6 +161,14 @@ source_options, SOURCE = group(
     one(
         "--ngrams", metavar="N", type=click.IntRange(0, 10), help="Longest run of words of a text that is a feature.  [default: 1]"
     ),
+    one("--stop-words", metavar="WORDS", help="Words of texts to leave out: english, or a file with a word a line."),
+    one(
+        "--min-count",
+        metavar="N",
+        type=click.IntRange(1),
+        help="Leave out words of texts until they have been met N times.  [default: 1]",
+    ),
+    one("--vocabulary", metavar="FILE", help="The words that the numbers of ldac and docword stand for, one a line."),
     one("--hash-bits", metavar="N", type=click.IntRange(1, 31), help="Fold features into 2^N places."),
     one("--scale", is_flag=True, help="Standardise features as they come."),
     one("--normalize", type=click.Choice(["l2", "l1", "max"]), help="Bring each row to length 1 in a norm."),
@@ -315,6 +324,17 @@ watching_options, WATCHING = group(
         metavar="HxW",
         help="Of components: rows are images of this height and width, as in 28x28; the page shows them so.",
     ),
+    one(
+        "--completion/--no-completion",
+        default=None,
+        help="Of topics: how well half the words of a document tell the other half, of all documents, or of none.  [default: of "
+        "one in ten]",
+    ),
+    one(
+        "--gap/--no-gap",
+        default=None,
+        help="Of topics: what ten passes over the documents would gain; unless said, where that is quick.",
+    ),
     one("--holdout", metavar="SOURCE", help="Another source, answered at the end without learning."),
     one(
         "--regret/--no-regret",
@@ -350,8 +370,7 @@ watching_options, WATCHING = group(
 def watched(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a study: those of its source, and how it is watched."""
     found = given(options, SOURCE) | given(options, WATCHING)
-    if options.get("regret") is False:
-        found["regret"] = False
+    found |= {name: False for name in ("regret", "completion", "gap") if options.get(name) is False}
     if "delay" in found and found["delay"] == int(found["delay"]):
         found["delay"] = int(found["delay"])
     return found

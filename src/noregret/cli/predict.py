@@ -66,7 +66,8 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
 
     Nothing is learned. Where the rows have labels, the error rate is printed on standard error. A portfolio, or experts, need no
     SOURCE: their weights for the next day or round are printed, a line for each; with one, those after its rows. Of components the
-    coordinates of each row are printed, with --scores its squared residual too.
+    coordinates of each row are printed, with --scores its squared residual too; of topics the largest of each document and its
+    proportions, with --scores its perplexity too.
 
     \b
     noregret predict new.svm --model-file spam.nr
@@ -85,7 +86,9 @@ def command(source: tuple[str, ...], model_file: str, output: str, form: str, as
     if speaker is not None:
         refused = ("proba", "interval", "reject") if speaker.ROWS else ("scores", "proba", "interval", "reject")
         if unfit := [f"--{k}" for k in refused if options[k] not in (None, False)]:
-            raise click.UsageError(f"{model_file} is {model.name}, which answers with weights: leave out {' and '.join(unfit)}")
+            raise click.UsageError(
+                f"{model_file} is {model.name}, which answers with {speaker.ANSWERS}: leave out {' and '.join(unfit)}"
+            )
         with as_usage(), target(output) as out:
             given = identified(model, {k: v for k, v in reading(options).items() if k != "task"})
             how = {"limit": options["limit"], "scores": options["scores"], "quiet": quiet}

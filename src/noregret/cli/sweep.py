@@ -66,6 +66,7 @@ def command(source: tuple[str, ...], model: str, quiet: bool, **options: Any) ->
     noregret sweep mail.svm --model pa1 -C 0.01,0.1,1
     noregret sweep mail.svm --model pa1 -C 2^-4..2^4 --average true,false
     noregret sweep mail.svm --model rda --lambda-grid --plot frontier.png
+    noregret sweep docs.txt --model online_lda -K 10,20,50 --stop-words english
     noregret sweep --model pa1 --help      shows the options of pa1
     """  # noqa: D301  click reads the mark
     from ..evaluation.runs.study import sweep

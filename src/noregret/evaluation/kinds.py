@@ -67,6 +67,7 @@ class Kind(NamedTuple):
     main: tuple[str, ...] = ()  # of these the ones to show first
     columns: tuple[Shown, ...] = ()
     curves: tuple[str, ...] = ("error", "loss")  # followed along the stream, also in a window and fading
+    log: tuple[str, ...] = ()  # of these curves, those that are drawn on a logarithmic axis
     unit: str = "example"  # what is counted
     onward: Callable[[Any, Any], None] = lambda new, before: None  # what figures of later rows take over from those before
     of: str = ""  # the task of the learners that do this one, where it is another
@@ -179,6 +180,20 @@ KINDS: dict[str, Kind] = {
         curves=("residual", "unexplained"),
         unit="row",
     ),
+    "topics": Kind(
+        figures=by_rounds,
+        baselines=by_rounds,
+        cost="loss",
+        decides="completion",  # bounds of other models, or with other priors, do not compare
+        loss="bound",
+        judged=True,
+        dozen=("online_lda", "online_lda:learn_alpha=true", "online_hdp:K=60,T=10,eta=0.5"),
+        errors=("perplexity", "completion"),
+        columns=(Shown("perplexity", "perplexity", 9), Shown("completion", "completion", 8), Shown("topics", "topics", 7)),
+        curves=("perplexity", "completion", "topics"),
+        log=("perplexity", "completion"),
+        unit="document",
+    ),
     "recommendation": Kind(
         figures=lambda loss, epsilon, window, fading: RatingFigures(window, fading, epsilon, loss),
         baselines=rating_baselines,
@@ -224,4 +239,5 @@ def all_columns() -> list[Shown]:
 
 def log_curves() -> set[str]:
     """Return the curves that are drawn on a logarithmic axis."""
-    return {name for kind in KINDS.values() if kind.rounds is not None for name, log in kind.rounds.curves.items() if log}
+    by_round = {name for kind in KINDS.values() if kind.rounds is not None for name, log in kind.rounds.curves.items() if log}
+    return by_round | {*along(every("log"))}

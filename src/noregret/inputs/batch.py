@@ -146,6 +146,8 @@ class Reader:
     tabular: bool = False  # whether batches have named columns, of which a Table makes features
     usual_target: str | None = None  # the column where the format has labels, once the columns are known
     span: tuple[Position | None, Position | None] = (None, None)  # of a piece, the positions where it begins and ends
+    words: list[str] | None = None  # the names of features that the source numbers, where they were given
+    usual_text: str | None = None  # the column that holds text, whatever its first value
     cross: Sequence[Sequence[str]] = ()  # namespaces whose features the reader itself multiplies
     least: int | None = None  # the smallest number of a feature met, where features are numbered by the source
 

@@ -325,8 +325,13 @@ class Names:
             )
 
     def rows(self, rows: Rows, grow: bool) -> Rows:
-        """Put the columns of a frame in their places."""
+        """Put the columns of a frame, or the words of a vocabulary, in their places."""
         assert rows.names is not None
+        if rows.layout == "csr":
+            if grow:
+                self.row(dict.fromkeys(rows.names, 0.0), True)
+            places = np.fromiter(map(self.table.get, rows.names, repeat(NOWHERE)), np.uint32, len(rows.names))
+            return moved(rows, places)._replace(names=None)
         return replaced(rows, [self.row({name: 1.0}, grow)[0] for name in rows.names])
 
 
@@ -434,7 +439,13 @@ class Hashed:
         if rows.names is None:
             self.width = rows.width if grow else self.width
             return rows
-        return replaced(rows, [np.array([self.place(name, grow)], np.uint32) for name in rows.names])
+        places = np.array([self.place(name, grow) for name in rows.names], np.uint32)
+        if rows.layout == "csr":
+            found = moved(rows, places).arrays
+            return joined([add_duplicates(found[1][a:b], found[2][a:b]) for a, b in pairwise(found[0].tolist())])._replace(
+                columns=rows.columns
+            )
+        return replaced(rows, places[:, None])
 
 
 class Anything:
@@ -465,7 +476,7 @@ class Anything:
         return rows
 
 
-def replaced(rows: Rows, places: Sequence[np.ndarray]) -> Rows:
+def replaced(rows: Rows, places: Sequence[np.ndarray] | np.ndarray) -> Rows:
     """Return dense rows as CSR rows whose columns have moved; those that meet are summed, one without a place is left out."""
     keep = [j for j, at in enumerate(places) if len(at)]
     at, where = np.unique(np.array([places[j][0] for j in keep], np.uint32), return_inverse=True)

@@ -5,9 +5,12 @@ It is light: a reader is imported when a source needs it, so that the command li
 
 from __future__ import annotations
 
+import csv
 import importlib
 import os
+import re
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .source import PACKINGS, STDIN, expand, is_regular, open_bytes
@@ -16,13 +19,14 @@ if TYPE_CHECKING:
     from ..inputs.batch import Reader
 
 HEAD = 1 << 16  # bytes that tell a format
+ANYTHING = "txt"  # how names of files of any format may end
 
 
 class Head:
-    """How a file begins: bytes, and lines that hold something."""
+    """How a file begins: bytes, and lines that hold something; `named` is how its name ends."""
 
-    def __init__(self, data: bytes) -> None:
-        self.data = data
+    def __init__(self, data: bytes, named: str = "") -> None:
+        self.data, self.named = data, named
         self.lines = [line for line in data.decode("utf-8", "replace").lstrip("\ufeff").splitlines() if line.strip()]
         self.first = self.lines[0].strip() if self.lines else ""
 
@@ -37,6 +41,7 @@ class Format(NamedTuple):
     schemes: tuple[str, ...] = ()  # how addresses begin, without the colon
     begins: Callable[[Head], bool] | None = None  # whether a file that begins so may be of this format
     takes: tuple[str, ...] = ("on_bad",)
+    task: str = ""  # the kind of problem that its examples are of, where they are of one
 
     def open(self, source: Any, **options: Any) -> Reader:
         """Return the reader of a source."""
@@ -102,13 +107,14 @@ def _found(source: Any) -> str:
         inside = [known.get(ending(path), "") for path in expand(source, "*")]
         return "parquet" if "parquet" in inside else next(filter(None, inside), "parquet")
     path = expand(source)[0]
-    if ending(path) in known:
-        return known[ending(path)]
+    named = ending(path)
+    if named in known and named != ANYTHING:
+        return known[named]
     if not is_regular(path):  # what is read to tell its format would be lost
         what = "standard input" if path == STDIN else f"the pipe {path}"
         raise ValueError(f"{what} has no name to tell its format: give it (format, --format), one of {', '.join(files())}")
     with open_bytes(path) as file:
-        head = Head(file.read(HEAD))
+        head = Head(file.read(HEAD), named)
     for f in reversed(FORMATS.values()):
         if f.begins is not None and f.begins(head):
             return f.name
@@ -124,17 +130,46 @@ def ending(path: str) -> str:
 
 
 # ---- how files begin -------------------------------------------------------------------------------------------------
+def _text(head: Head) -> bool:
+    return head.named == ANYTHING and b"\0" not in head.data
+
+
 def _csv(head: Head) -> bool:
-    return "," in head.first or ";" in head.first
+    return _cells(head, ",") or _cells(head, ";")
 
 
 def _tsv(head: Head) -> bool:
-    return "\t" in head.first
+    return _cells(head, "\t")
+
+
+def _cells(head: Head, delimiter: str) -> bool:
+    """Return whether lines have cells; where they may be sentences, as many in each of the first lines."""
+    if delimiter not in head.first or head.named != ANYTHING:
+        return delimiter in head.first
+    try:
+        sizes = {len(row) for row in islice(csv.reader(head.lines, delimiter=delimiter), 1 + min(len(head.lines) // 2, 20))}
+    except csv.Error:
+        return False
+    return len(head.lines) > 1 and len(sizes) == 1
 
 
 def _svmlight(head: Head) -> bool:
     label, *features = head.first.partition("#")[0].split() or [""]
     return bool(features) and _numbers([label, *(f.partition(":")[2] for f in features)])
+
+
+def _ldac(head: Head) -> bool:
+    """Return whether every line has as many words as it says; of labels that would be chance, so there must be several numbers."""
+    lines = [line.split() for line in head.lines[: max(len(head.lines) - 1, 1)]]
+    pairs = all(re.fullmatch(r"\d+:\d+", pair) for _, *pairs in lines for pair in pairs)
+    return pairs and all(n == str(len(words)) for n, *words in lines) and len({n for n, *_ in lines}) > 2
+
+
+def _docword(head: Head) -> bool:
+    counts, entries = [line.split() for line in head.lines[:3]], [line.split() for line in head.lines[3:100]]
+    if [len(c) for c in counts] != [1, 1, 1] or not all(c[0].isdecimal() for c in counts):
+        return False
+    return bool(entries[:-1]) and all(len(e) == 3 and all(map(str.isdecimal, e)) for e in entries[:-1])
 
 
 def _vw(head: Head) -> bool:
@@ -170,6 +205,14 @@ CELLS = ("kind", "on_bad", "header", "delimiter", "decimal")
 PARSED = ("on_bad", "hash_bits", "threads")
 
 for known in (
+    Format(
+        "text",
+        "a document a line; of a directory, a document a file",
+        "noregret.streams.plain_text:reader",
+        (ANYTHING,),
+        begins=_text,
+        task="topics",
+    ),
     Format("csv", "a table", "noregret.streams.delimited:CsvReader", ("csv",), begins=_csv, takes=CELLS),
     Format(
         "tsv", "a table, quotes are characters", "noregret.streams.delimited:CsvReader", ("tsv", "tab"), begins=_tsv, takes=CELLS
@@ -181,6 +224,24 @@ for known in (
         ("svm", "svmlight", "libsvm"),
         begins=_svmlight,
         takes=PARSED,
+    ),
+    Format(
+        "ldac",
+        "counts of words by number",
+        "noregret.streams.documents:LdacReader",
+        ("ldac",),
+        begins=_ldac,
+        takes=(*PARSED, "vocabulary"),
+        task="topics",
+    ),
+    Format(
+        "docword",
+        "counts of words by number",
+        "noregret.streams.documents:DocwordReader",
+        ("docword",),
+        begins=_docword,
+        takes=("on_bad", "hash_bits", "vocabulary"),
+        task="topics",
     ),
     Format("vw", "named features, hashed", "noregret.streams.vw:VwReader", ("vw",), begins=_vw, takes=(*PARSED, "cross")),
     Format("arff", "a table, dense or sparse", "noregret.streams.arff:ArffReader", ("arff",), begins=_arff),

@@ -24,6 +24,17 @@ def sparse(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return start, j, X[i, j]
 
 
+def counts_of(rows: Rows, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows of counts as CSR arrays that begin at 0, for a format that has no other numbers."""
+    start, places, values = sparse(rows)
+    odd = (values < 0) | (values != np.floor(values)) | (values > 2**53)
+    if odd.any():
+        at = int(np.argmax(odd))
+        row = int(np.searchsorted(start, at, side="right")) - 1
+        raise ValueError(f"{kind} has whole counts of words, got {values[at]:g} in row {row} of the batch: write svmlight")
+    return start, places, values.astype(np.int64)
+
+
 def beside(batch: Batch) -> dict[str, Any]:
     """Return label, weight and id as columns."""
     import pyarrow as pa

@@ -18,7 +18,7 @@ from ..transforms.front import Front
 from ..transforms.namespaces import Namespaces
 from ..transforms.scale import Normalize, Scale
 from ..transforms.step import Map
-from ..transforms.table import Table
+from ..transforms.table import Table, listed
 from . import formats
 from .source import Held
 
@@ -108,7 +108,8 @@ class Stream:
             return self.front.features(bias)
         if self.reader.hash_bits is not None:
             return Hashed(self.reader.hash_bits, bias)
-        return Columns(rows.width, bias, rows.names) if rows.layout == "dense" else Numbers(bias)
+        fixed = rows.layout == "dense" or rows.names is not None
+        return Columns(rows.width, bias, rows.names) if fixed else Numbers(bias)
 
     def split(self, n: int) -> list[Stream]:
         """Return streams of consecutive pieces, at most n and about equal, which together give every row once and in order.
@@ -161,6 +162,7 @@ def stream(
     header: bool | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    vocabulary: Any = None,
     piece: tuple[Position | None, Position | None] | None = None,
     **roles: Any,
 ) -> Stream:
@@ -168,12 +170,14 @@ def stream(
 
     `source` is a path, a glob, a list of these, "-" for standard input, "synthetic:NAME?option=value", the bytes of a file, an
     array, sparse matrix or frame (with labels in `y`, or in its column `target`), or a list of (dict, label). Formats are known by
-    name or by their first bytes: svmlight, vw, csv, tsv, jsonl, parquet, arff, npz. `piece` gives the two positions between which
-    to read, as `split` finds them.
+    name or by their first bytes: svmlight, vw, csv, tsv, jsonl, parquet, arff, npz, ldac, docword, text. `piece` gives the two
+    positions between which to read, as `split` finds them. `vocabulary`, a file with a word a line or a list, names the words of
+    ldac and docword.
 
     For tables: `target`, `weight`, `id`, `time`, `task`, `bundle` (a query or sentence), `user` and `item` name columns; `numeric`,
     `categorical`, `text` and `ignore` say what the others are (by default numbers are numeric and text is a category), `cross` adds
-    products of columns (and of the namespaces of VW text), `ngrams` runs of words.
+    products of columns (and of the namespaces of VW text), `ngrams` runs of words; `stop_words` are left out, and words met
+    fewer than `min_count` times.
     `hash_bits` folds features into 2^hash_bits places, `scale` standardises them as they come, `normalize` brings rows to length
     1; a `front` given does all of this instead. `maps` (RandomFourier, ...) come after it.
 
@@ -190,9 +194,11 @@ def stream(
     given = {k: v for k, v in roles.items() if not (v is None or (isinstance(v, (list, tuple)) and len(v) == 0))}
     crosses = [c for m in (*(() if front is None else front.maps), *maps) if isinstance(m, Namespaces) for c in m.crosses]
     cells = {"header": header, "delimiter": delimiter, "decimal": decimal}
-    options = {"hash_bits": hash_bits, "on_bad": on_bad, "threads": threads, **cells}
+    options = {"hash_bits": hash_bits, "on_bad": on_bad, "threads": threads, "vocabulary": vocabulary, **cells}
     reader = open_reader(source, y, format, **options, cross=crosses or given.get("cross", ()))
     reader = reader if piece is None else reader.piece(*piece)
+    if vocabulary is not None and reader.words is None:
+        raise ValueError(f"{reader.name} is {reader.kind}, which has no words by number: vocabulary is for ldac and docword")
     if crosses and not reader.cross:
         raise ValueError(f"{reader.name} is {reader.kind}, which has no namespaces: the model crosses those of VW text")
     if reader.cross and "cross" in given:
@@ -201,6 +207,8 @@ def stream(
         hint = "; weights of arrays come beside them, (X, y, weights)" if "weight" in given and reader.kind == "arrays" else ""
         raise ValueError(f"{reader.name} is {reader.kind}, which has no named columns: {min(given)!r} is for tables{hint}")
     if front is None:
+        if reader.usual_text is not None and reader.usual_text not in Table(**given).named:
+            given["text"] = [*listed(given.get("text")), reader.usual_text]
         table = Table(**given, hash_bits=hash_bits) if reader.tabular else None
         maps = (*([Scale()] if scale else []), *([Normalize(normalize)] if normalize else []), *maps)
         front = Front(table, maps) if table is not None or maps else None

@@ -17,7 +17,7 @@ from .numbers import Odd, byte, digits8, number, number_apart, odd, settle, tens
 from .text_reader import ABSENT, REQUIRED, Block, Parsed, TextReader, note_bad, room_for_bad
 
 TOP = (1 << 32) - 2  # the largest feature number
-NO_LABEL, LABEL, NO_FEATURE, NO_COLON, NO_SPACE, NUMBER_RANGE, GROUP, SUM = 3, 4, 5, 6, 7, 8, 9, 10
+NO_LABEL, LABEL, NO_FEATURE, NO_COLON, NO_SPACE, NUMBER_RANGE, GROUP, SUM, PAIRS, COUNT = 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 EXPECTED = {
     1: "a finite number",
     2: "a finite number (at most 1.797e308)",
@@ -118,6 +118,21 @@ def label_at(text, p, labelled, table, odd):
     return y, p if labelled == ABSENT else q, LABEL if labelled == ABSENT else 0
 
 
+@rare
+def miscounted(text, p, n, a, b, values):
+    """Return where a line of n word:count goes wrong and how: as many pairs as it says, each count whole and not negative."""
+    if b - a != n:
+        return p, PAIRS
+    for k in range(a, b):
+        if values[k] < 0.0 or values[k] != np.floor(values[k]):
+            for _ in range(k - a + 1):
+                while byte(text, p) != 58:
+                    p += 1
+                p += 1
+            return p, COUNT
+    return p, 0
+
+
 def more_digits(text, p, index):
     """Return a feature number with the digits after its first eight, and where it ends; any that is too large stays so."""
     while 48 <= byte(text, p) <= 57:
@@ -127,8 +142,11 @@ def more_digits(text, p, index):
 
 
 @strict  # all the way down: what a function that is not strict calls, is not either
-def parse_svmlight(text, p, end, mask, labelled, stop, table, odd, out, spare, bad):
-    """Parse whole lines; return rows, features, lines, where it stopped, the largest number, whether queries occur, bad lines."""
+def parse_svmlight(text, p, end, mask, most, labelled, counted, stop, table, odd, out, spare, bad):
+    """Parse whole lines; return rows, features, lines, where it stopped, the largest number, whether queries occur, bad lines.
+
+    Where words are `counted`, the label of a line is how many there are.
+    """
     rows, stored, lines, faults, top, grouped = 0, 0, 0, 0, 0, False
     out.indptr[0] = 0
     while p < end:
@@ -159,7 +177,7 @@ def parse_svmlight(text, p, end, mask, labelled, stop, table, odd, out, spare, b
                 if byte(text, q) != 58:
                     p, fault = q, NO_COLON
                     break
-                if index > TOP:
+                if index > most:
                     fault = NUMBER_RANGE
                     break
                 v, p, fault = number(text, q + 1, table, odd)
@@ -182,10 +200,13 @@ def parse_svmlight(text, p, end, mask, labelled, stop, table, odd, out, spare, b
                 p += 1
             elif c == 35:
                 p = line_end(text, p)
-            elif c == 113 and stored == first and group < 0:
+            elif c == 113 and stored == first and group < 0 and not counted:
                 group, p, fault = group_at(text, p)
             else:
                 fault = NO_FEATURE
+        if fault == 0 and counted:
+            at, fault = miscounted(text, line, y, first, stored, out.values)
+            p = at if fault > 0 else p
         if fault == 0 and falls:
             stored = tidy(out.indices, out.values, first, stored, spare)
             if stored < 0:
@@ -229,6 +250,8 @@ class SvmlightReader(TextReader):
     kind = "svmlight"
     expected = EXPECTED
     room = Room
+    most = TOP  # the largest feature number
+    counted = False  # whether a label is how many features follow, each with a count
 
     def has_label(self, line: bytes) -> bool | None:
         """Return whether a line begins with a label, None if it holds no example."""
@@ -253,7 +276,9 @@ class SvmlightReader(TextReader):
                 block.start,
                 block.end,
                 mask,
+                self.most,
                 labelled,
+                self.counted,
                 self.stops,
                 tens(),
                 room.odd,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped, numbered
+from ..inputs.checking import Side
 from .pieces import begun_at, called, limits, line_starts, places, refuse_packed
 from .read_ahead import ahead
 from .source import (
@@ -60,9 +61,9 @@ class Parsed(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Rows that were read ahead: a record batch or None, where the next begin, bytes on disk so far, bad rows since the last.
+    """Rows that were read ahead: a record batch, Rows or None; where the next begin, bytes on disk so far, bad rows since the last.
 
-    `gaps` holds, for each bad row, how many of the rows come before it.
+    `gaps` holds, for each bad row, how many of the rows come before it; `side` what is beside the columns.
     """
 
     rows: Any
@@ -70,6 +71,7 @@ class Stretch(NamedTuple):
     read: int
     bad: Skipped
     gaps: list[int]
+    side: Side = {}
 
 
 class TableReader(Reader):
@@ -112,11 +114,11 @@ class TableReader(Reader):
         """Yield rows from a position on."""
         raise NotImplementedError
 
-    def stretch(self, rows: Any, position: Position, read: int) -> Stretch:
+    def stretch(self, rows: Any, position: Position, read: int, **side: Any) -> Stretch:
         """Return rows with the bad ones met on the way."""
         found, self._found = self._found, Skipped()
         gaps, self._gaps = self._gaps, []
-        return Stretch(rows, position, read, found, gaps)
+        return Stretch(rows, position, read, found, gaps, side)
 
     def beginning(self) -> Position:
         """Return the position of the first row."""
@@ -141,11 +143,12 @@ class TableReader(Reader):
                 before = examples + self.skipped.count
                 self.skipped.join(stretch.bad)
                 self.read = stretch.read
-                if stretch.rows is not None and stretch.rows.num_rows:
-                    examples += stretch.rows.num_rows
+                batch = Batch(stretch.rows, None, stretch.position).beside(**stretch.side)
+                if stretch.rows is not None and batch.n:
+                    examples += batch.n
                     counts = {"examples": examples, "skipped": self.skipped.count}
-                    numbers = before + numbered(stretch.rows.num_rows, stretch.gaps)
-                    yield Batch(stretch.rows, None, {**stretch.position, **counts}, numbers=numbers)
+                    numbers = before + numbered(batch.n, stretch.gaps)
+                    yield batch._replace(position={**stretch.position, **counts}, numbers=numbers)
 
 
 class BlockReader(TableReader):

@@ -1,4 +1,4 @@
-"""Writing examples: any source to svmlight, VW, CSV, TSV, JSON lines, Parquet or npz, batch by batch.
+"""Writing examples: any source to svmlight, VW, CSV, TSV, JSON lines, Parquet, npz or the formats of documents, batch by batch.
 
 Tables stay tables, with their columns as they are. Rows of numbered features get the columns x0, x1, ... beside `target`,
 `weight` and `id`. Labels that are texts become numbers where a format has only these: by first appearance, from 0 (VW: from 1).
@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import re
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -22,7 +23,8 @@ from ..inputs.labels import Coded
 from .delimited import CsvReader
 from .formats import FORMATS, suffixes
 from .marks import files_of
-from .row_conversions import aligned, beside, distinct, joined, present, recorded, sparse, texts, together
+from .plain_text import TEXT
+from .row_conversions import aligned, beside, counts_of, distinct, joined, present, recorded, sparse, texts, together
 from .source import PACKINGS
 from .stream import Stream, stream
 
@@ -39,6 +41,7 @@ class Converted(NamedTuple):
     kind: str  # format
     labels: dict[str, int]  # the numbers that stand for labels, where they are texts and the format has no texts
     stream: Stream
+    vocabulary: str | None = None  # the file of the words that numbers stand for, where there are such
 
 
 def convert(
@@ -73,7 +76,26 @@ def convert(
                     break
         if done == 0:
             raise ValueError(f"{opened.name} has no rows")
-    return Converted(done, kind, writer.labels, opened)
+    words = words_of(opened) if kind in DOCUMENTS else None
+    return Converted(done, kind, writer.labels, opened, None if words is None else write_words(words, path))
+
+
+def words_of(opened: Stream) -> list[str] | None:
+    """Return the names of the features of a stream by number; of the words of one text alone, without its column."""
+    table = None if opened.front is None else opened.front.table
+    if table is None or opened.front is None or opened.front.names is None:
+        return opened.reader.words
+    roles = table.column_roles
+    before = f"{next(iter(roles))}:" if list(roles.values()) == ["text"] else ""
+    return [name.removeprefix(before) for name in opened.front.names]
+
+
+def write_words(words: list[str], path: str) -> str:
+    """Write words beside a file of documents, one a line; return where they are."""
+    beside = f"{os.path.splitext(path)[0] if format_of(path)[1] else path}.vocab"
+    with drafted(beside) as draft, open(draft, "x", encoding="utf-8", errors="surrogatepass", newline="\n") as out:
+        out.writelines(f"{' '.join(word.split())}\n" for word in words)
+    return beside
 
 
 def format_of(path: str) -> tuple[str, str | None]:
@@ -162,11 +184,15 @@ class Lines(Writer):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        start, places, values = sparse(batch.data)
+        start, places, values = self.entries(batch)
         cells = pc.binary_join_element_wise(texts(places), texts(values), ":")
         rows = pc.binary_join(pa.ListArray.from_arrays(pa.array(start.astype(np.int32)), cells), " ")
         lines = pc.binary_join_element_wise(*self.before(batch), rows, " ")
         self.open().write(together(lines))
+
+    def entries(self, batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the features of the rows, as CSR."""
+        return sparse(batch.data)
 
     def before(self, batch: Batch) -> list[Any]:
         """Return what stands before the features of each row."""
@@ -206,6 +232,66 @@ class VwLines(Lines):
             found.append(pa.array([f"'{tag}" for tag in tags]))
         bar = pa.array(["|"] * batch.data.n)
         return [*found, bar]
+
+
+class Ldac(Lines):
+    """LDA-C: how many words, then number:count ..."""
+
+    def entries(self, batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the words of the rows with their counts, as CSR."""
+        return counts_of(batch.data, self.kind)
+
+    def before(self, batch: Batch) -> list[Any]:
+        """Return how many words each row has."""
+        return [texts(np.diff(sparse(batch.data)[0]))]
+
+
+class Docword(Writer):
+    """The bag of words of UCI: three numbers that are known at the end, so the lines wait in a file of their own."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.documents = self.words = self.lines = 0
+        self.waiting = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
+
+    def write(self, batch: Batch) -> None:
+        """Write a line for each word of a row."""
+        import pyarrow.compute as pc
+
+        start, places, counts = counts_of(batch.data, self.kind)
+        row = np.repeat(np.arange(batch.n), np.diff(start)) + self.documents + 1
+        if len(row):
+            self.waiting.write(together(pc.binary_join_element_wise(texts(row), texts(places + 1), texts(counts), " ")))
+        self.documents, self.words, self.lines = (
+            self.documents + batch.n,
+            max(self.words, batch.data.width),
+            self.lines + len(row),
+        )
+
+    def close(self) -> None:
+        """Write the numbers, then the lines."""
+        self.open().write(f"{self.documents}\n{self.words}\n{self.lines}\n".encode())
+        self.waiting.seek(0)
+        while block := self.waiting.read(1 << 20):
+            self.open().write(block)
+        self.waiting.close()
+        super().close()
+
+
+class Texts(Writer):
+    """A document a line; line breaks inside become spaces."""
+
+    def write(self, batch: Batch) -> None:
+        """Write rows."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        names = [] if isinstance(batch.data, Rows) else batch.data.schema.names
+        if len(names) != 1 and TEXT not in names:
+            raise ValueError(f"plain text is one column, and of these rows none is alone or called {TEXT!r}: write jsonl or csv")
+        column = batch.data.column(TEXT if TEXT in names else names[0])
+        lines = pc.fill_null(column.cast(pa.string()), "")
+        self.open().write(together(pc.replace_substring_regex(lines, r"\s*[\r\n]\s*", " ")))
 
 
 class Csv(Writer):
@@ -334,8 +420,10 @@ class Arrays(Writer):
             np.savez_compressed(out, **found)
 
 
-TABLES = ("csv", "tsv", "jsonl", "parquet")
+DOCUMENTS = ("ldac", "docword")
+TABLES = ("csv", "tsv", "jsonl", "parquet", "text")
 WRITERS: dict[str, Any] = {
     "svmlight": Lines, "vw": VwLines, "csv": Csv, "tsv": Tsv, "jsonl": JsonLines, "parquet": Parquet, "npz": Arrays,
+    "ldac": Ldac, "docword": Docword, "text": Texts,
 }  # fmt: skip
-ENDINGS = [".svm", ".vw", ".csv", ".tsv", ".jsonl", ".parquet", ".npz"]
+ENDINGS = [".svm", ".vw", ".csv", ".tsv", ".jsonl", ".parquet", ".npz", ".ldac", ".docword", ".txt"]

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..inputs.batch import Reader
 from ..inputs.labels import Coded, Labels, whole
 from ..learners.learner import Learner
 from ..recommender import Recommender
 from ..spelling import made
-from ..streams.stream import Stream, stream
+from ..streams import formats
+from ..streams.stream import Stream, is_path, stream
 from ..transforms.pipeline import Pipeline
 from .opening import Trainable, steps_of
 
@@ -37,6 +39,7 @@ class ByTask(NamedTuple):
     guesses: bool = False  # whether a column that is called as labels usually are is taken out of the rows, to judge answers by
     shared: tuple[str, ...] = ()  # parameters that several learners may be given together, as options of a study
     room: str = ""  # what its names begin with, which may be left out where the task is named
+    words: bool = False  # whether features of tables are the words of texts alone
     pair: tuple[str, ...] = ()  # where features are made of two columns alone: the options that name them
     of: tuple[str, ...] = ()  # other tasks whose learners do
     around: type[Any] | None = None  # what is trained and saved, made of a learner, where it is more than that
@@ -113,6 +116,7 @@ BY_TASK = {
         rounds=("target", "time", "date_order", "ignore"),
     ),
     "components": ByTask(as_nothing, None, start="online_pca", own=True, labelled=False, guesses=True, shared=("k",)),
+    "topics": ByTask(as_nothing, None, start="online_lda", own=True, labelled=False, shared=("K",), words=True),
     "recommendation": ByTask(
         as_numbers, sum_distances, start="fm_regressor", own=True, pair=("user", "item"), of=("regression", "classification"),
         around=Recommender, room="recommendation.",
@@ -128,6 +132,16 @@ def by_task(learner: Any) -> ByTask:
 def task_named(options: dict[str, Any]) -> str | None:
     """Take the task from options that name one; a column of tasks, for learners of several, stays."""
     return str(options.pop("task")) if isinstance(options.get("task"), str) and options["task"] in BY_TASK else None
+
+
+def implied(source: Any, options: Mapping[str, Any]) -> str | None:
+    """Return the task that the format of a source tells, None where it tells none."""
+    if isinstance(source, (Stream, Reader)):
+        known = formats.FORMATS.get(source.kind)
+    else:
+        files = is_path(source) and formats.of_address(source) is None
+        known = formats.of_files(source, options.get("format")) if files else None
+    return None if known is None else known.task or None
 
 
 def made_for(task: str | None, model: Any = None, given: Mapping[str, Any] | None = None) -> Any:

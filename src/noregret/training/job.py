@@ -22,11 +22,12 @@ from ..streams.stream import Stream, counting, stream
 from ..tasks.compact import Compact
 from ..transforms.pipeline import Pipeline
 from .allocating import gone_before, learn_rounds, opened_rounds
-from .by_task import BY_TASK, by_task, first_learner, set_shared, suited, task_named, trainable
+from .by_task import BY_TASK, by_task, first_learner, implied, set_shared, suited, task_named, trainable
 from .guessing import with_target
 from .opening import Trainable, options_for, same_rows
 from .pairing import opened_pairs
 from .proceeding import beginning, check_epochs, continued, noted, resumed
+from .texts import opened_texts
 
 Watch = Callable[[int, Stream, Trainable], None]
 Answered = Callable[[Trainable, Rows, Any, Any, list[Progress]], None]
@@ -80,6 +81,8 @@ def train(
     path = checked(save, resume, continue_, checkpoint_every, checkpoint_seconds, epochs)
     task = task_named(options)
     going_on = (resume or continue_) and path is not None and path.exists()
+    if task is None and model is None and not going_on:
+        task = implied(source, options)
     stamp = None if path is None else drafts.stamp(path)
 
     def growing(opened: Stream) -> Stream:
@@ -128,6 +131,8 @@ def opened_for(chosen: Any, source: Any, y: Any, options: dict[str, Any], again:
     entry = by_task(chosen)
     if entry.pair:
         return opened_pairs(source, y, options, chosen, entry.pair)
+    if entry.words:
+        return opened_texts(source, y, options, [chosen])
     if entry.rounds is not None:
         if again:
             raise ValueError(f"{chosen.name} learns each {chosen.unit} once, in order: follow and epochs do not go with it")

@@ -16,7 +16,18 @@ from .by_task import by_task
 from .guessing import with_target
 from .opening import OtherOptions, options_for, unset
 
-WITHOUT = (*ROLES, "cross", "ngrams", "date_order", "scale", "normalize", "hash_bits")  # they are about other features
+WITHOUT = (
+    *ROLES,
+    "cross",
+    "ngrams",
+    "stop_words",
+    "min_count",
+    "vocabulary",
+    "date_order",
+    "scale",
+    "normalize",
+    "hash_bits",
+)  # they are about other features
 
 
 def opened_pairs(source: Any, y: Any, options: Mapping[str, Any], model: Any, pair: tuple[str, ...]) -> tuple[Stream, list[str]]:

@@ -1,31 +1,35 @@
 """Compiled code that makes rows of features from columns of cells, row after row, so that the split into batches cannot show.
 
 Each cell gives pieces, a name and a value: a number `age`, a category `country=DE`, words `body:free` and `body:free money`,
-character grams `body~fre`. Crosses are products of pieces, `country=DE&age`. A missing number gives `age?`; a missing category
-or text, and a cell that is not there at all, nothing. Pieces of a row with the same number are summed, in the place of the
-first.
+character grams `body~fre`; stop words give none. Crosses are products of pieces, `country=DE&age`. A missing number gives
+`age?`; a missing category or text, and a cell that is not there at all, nothing. Pieces of a row with the same number are
+summed, in the place of the first.
+
+A name from a text may be held back until it has been met so many times, in this row and all before it: `seen` counts names.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engine.compiling import compiled
 from ..engine.words import strict
-from .names import Store, find, wider
+from ..inputs.hashing import murmur
+from .names import Store, find, slot_of, wider
+from .seen import Seen
+from .seen import wider as more_names
 
 NUMBER, CATEGORY, TEXT = 0, 1, 2
 DATE = 3  # a column of which others are made, before it comes here
-DONE, NAMES, ENTRIES, BYTES, PIECES, MEETING = 0, 1, 2, 3, 4, 5  # why `encode` stopped: what is full
+DONE, NAMES, ENTRIES, BYTES, PIECES, MEETING, SEEN = 0, 1, 2, 3, 4, 5, 6  # why `encode` stopped: what is full
 NUMBERS_ROW, TEXTS_ROW, ROLE, SINCE, NAME, NAME_END, FIRST, LAST, KNOWN, KNOWN_MARK = range(10)  # of a column, see Job
-START, END, TAG, WORD, WORD_END = range(5)  # of a piece; words are in the same array, counted apart
-ROW, FILLED, USED, KEPT, WORDS = range(5)  # counters
+START, END, TAG, HELD, WORD, WORD_END = range(6)  # of a piece; words are in the same array, counted apart
+FREE = -1  # instead of the number of a name that is counted: one that no text gave
+ROW, FILLED, USED, KEPT, WORDS, COUNTED = range(6)  # counters; names of this row are counted once, however often it is begun
 SUM, ONCE, MEASURED = -1, -2, -3  # tags: summed; counted once; a product with numbers. Others: where `columns` keeps their number
 TRUE, FALSE = 0x74727565, 0x66616C7365  # in ASCII
-PLANES = 0x20000  # code points with an entry in the table of characters; those above are letters up to 0xE0000
 
 
 class Job(NamedTuple):
@@ -40,6 +44,7 @@ class Job(NamedTuple):
     ngrams: int
     shortest: int  # character grams
     longest: int
+    least: int  # times that a name of a text is met before it is a feature
     tag: int  # of words
     at: Any  # counters
     bytes: Any  # names of the pieces of this row
@@ -53,7 +58,7 @@ class Job(NamedTuple):
 
 
 @strict
-def encode(store, job, learn, bits, limit):
+def encode(store, stops, seen, counts, job, learn, bits, limit):
     """Make rows until all are done or something is full; a row begun is begun again."""
     while job.at[ROW] < job.indptr.shape[0] - 1:
         i = job.at[ROW]
@@ -62,14 +67,18 @@ def encode(store, job, learn, bits, limit):
         job.at[KEPT] = 0
         full = DONE
         for j in range(job.columns.shape[0]):
-            full = encode_cell(job, i, j)
+            full = encode_cell(stops, job, i, j)
             if full != DONE:
                 return full
         for k in range(job.crosses.shape[0]):
             full = encode_cross(job, k)
             if full != DONE:
                 return full
+        if job.least > 1 and learn and not count_names(seen, counts, job):
+            return SEEN
         for k in range(job.at[KEPT]):
+            if job.least > 1 and learn and job.pieces[k, HELD] >= 0 and counts[job.pieces[k, HELD]] < job.least:
+                continue
             tag = job.pieces[k, TAG]
             number = job.columns[tag // 10, tag % 10] if tag >= 0 else np.int64(-3)
             if number == -3:
@@ -83,8 +92,24 @@ def encode(store, job, learn, bits, limit):
                 if full != DONE:
                     return full
         job.at[ROW] = i + 1
+        job.at[COUNTED] = 0
         job.indptr[i + 1] = job.at[FILLED]
     return DONE
+
+
+def count_names(seen, counts, job):
+    """Count the names that texts gave to this row; return whether there was room for all."""
+    for k in range(job.at[KEPT]):
+        if job.pieces[k, HELD] == FREE:
+            continue
+        number = find(seen, job.bytes, job.pieces[k, START], job.pieces[k, END], 1, -1, 0)
+        if number < 0 or number >= counts.shape[0]:
+            return False
+        job.pieces[k, HELD] = number
+        if k >= job.at[COUNTED]:
+            counts[number] = min(counts[number] + 1, job.least)
+            job.at[COUNTED] = k + 1
+    return True
 
 
 @strict
@@ -114,7 +139,7 @@ def add(job, number, v, once, measured):
 
 
 @strict
-def encode_cell(job, i, j):
+def encode_cell(stops, job, i, j):
     """Give the pieces of one cell."""
     a, t = job.columns[j, NUMBERS_ROW], job.columns[j, TEXTS_ROW]
     job.columns[j, FIRST] = job.at[KEPT]
@@ -122,7 +147,7 @@ def encode_cell(job, i, j):
     full = DONE
     if t >= 0 and job.starts[t, i] < job.starts[t, i + 1]:
         if job.columns[j, ROLE] == TEXT:
-            full = encode_text(job, job.starts[t, i], job.starts[t, i + 1], j)
+            full = encode_text(stops, job, job.starts[t, i], job.starts[t, i + 1], j)
         else:
             full = encode_category(job, job.starts[t, i], job.starts[t, i + 1], j)
     elif a >= 0 and job.numbers[a, i] < np.inf:
@@ -142,7 +167,7 @@ def encode_number(job, v, known, j):
             return BYTES
         if known == KNOWN_MARK:
             write(job, 63)  # ?
-    return keep(job, lo, v, 10 * j + known)
+    return keep(job, lo, v, 10 * j + known, FREE)
 
 
 @strict
@@ -158,7 +183,7 @@ def encode_category(job, lo, hi, j):
             write(job, job.text[at] | 0x20)
     else:
         copy(job, job.text, lo, hi)
-    return keep(job, start, 1.0, SUM)
+    return keep(job, start, 1.0, SUM, FREE)
 
 
 @strict
@@ -173,7 +198,7 @@ def is_truth(text, lo, hi):
     return word in (TRUE, FALSE)
 
 
-def encode_text(job, lo, hi, j):
+def encode_text(stops, job, lo, hi, j):
     """Give the words of a text in lower case, with their grams."""
     job.at[WORDS] = 0
     inside = False
@@ -195,10 +220,18 @@ def encode_text(job, lo, hi, j):
             put(job, known >> 1)
         elif inside:
             inside = False
-            full = finish(job, start, j)
+            full = DONE if is_stop(stops, job, start, j) else finish(job, start, j)
             if full != DONE:
                 return full
     return DONE
+
+
+def is_stop(stops, job, start, j):
+    """Return whether the word that ends here is one to leave out."""
+    if stops.size[0] == 0:
+        return False
+    lo, hi = start + job.columns[j, NAME_END] - job.columns[j, NAME] + 1, job.at[USED]
+    return stops.slots[slot_of(stops, job.bytes, lo, hi, murmur(job.bytes, lo, hi))] >= 0
 
 
 @strict
@@ -218,7 +251,7 @@ def finish(job, start, j):
             for w in range(k + 1 - n, k + 1):
                 write(job, 58 if w == k + 1 - n else 32)
                 copy(job, job.bytes, job.pieces[w, WORD], job.pieces[w, WORD_END])
-        full = keep(job, start, 1.0, job.tag)
+        full = keep(job, start, 1.0, job.tag, 0)
         if full != DONE:
             return full
     return DONE if job.longest == 0 else character_grams(job, job.pieces[k, WORD], job.pieces[k, WORD_END], j)
@@ -250,7 +283,7 @@ def character_grams(job, lo, hi, j):
                     return BYTES
                 write(job, 126)  # ~
                 copy(job, job.bytes, s, e)
-                full = keep(job, start, 1.0, job.tag)
+                full = keep(job, start, 1.0, job.tag, 0)
                 if full != DONE:
                     return full
     return DONE
@@ -269,8 +302,10 @@ def encode_cross(job, k):
                 lo = job.at[USED]
                 v = job.values[p] * job.values[q]
                 measured = job.pieces[p, TAG] >= 0 or job.pieces[q, TAG] >= 0
+                held = max(job.pieces[p, HELD], job.pieces[q, HELD])
                 if r >= 0:
                     v *= job.values[r]
+                    held = max(held, job.pieces[r, HELD])
                     measured = measured or job.pieces[r, TAG] >= 0
                 for part in range(3 if r >= 0 else 2):
                     m = p if part == 0 else q if part == 1 else r
@@ -280,21 +315,22 @@ def encode_cross(job, k):
                     if part > 0:
                         write(job, 38)  # &
                     copy(job, job.bytes, s, e)
-                full = keep(job, lo, v, MEASURED if measured else SUM)
+                full = keep(job, lo, v, MEASURED if measured else SUM, held)
                 if full != DONE:
                     return full
     return DONE
 
 
 # ---- bytes -------------------------------------------------------------------------------------------------------------
-def keep(job, lo, v, tag):
-    """Keep the piece whose name was written from lo on."""
+def keep(job, lo, v, tag, held):
+    """Keep the piece whose name was written from lo on; `held` says whether it is counted before it is a feature."""
     k = job.at[KEPT]
     if k >= job.pieces.shape[0]:
         return PIECES
     job.pieces[k, START] = lo
     job.pieces[k, END] = job.at[USED]
     job.pieces[k, TAG] = tag
+    job.pieces[k, HELD] = held
     job.values[k] = v
     job.at[KEPT] = k + 1
     return DONE
@@ -347,20 +383,6 @@ def decoded(text, at, hi):
 
 
 # ---- running it --------------------------------------------------------------------------------------------------------
-@cache
-def characters(wide: bool, lower: bool) -> np.ndarray:
-    """Return for each code point twice its lower case (or itself), plus 1 if it belongs to words: letters, digits, marks, _."""
-    import unicodedata
-
-    found = np.empty(PLANES if wide else 128, np.uint32)
-    for k in range(len(found)):
-        c = chr(k)
-        small = c.lower() if lower else c
-        word = c.isalnum() or c == "_" or (k > 127 and unicodedata.category(c)[0] == "M")
-        found[k] = 2 * (ord(small) if len(small) == 1 else k) + word
-    return found
-
-
 def more_room(job: Job, full: int) -> Job:
     """Return the job with twice of what was full."""
     if full == BYTES:
@@ -368,7 +390,7 @@ def more_room(job: Job, full: int) -> Job:
     if full == MEETING:
         return job._replace(meet=np.full(2 * len(job.meet), -1))
     if full == PIECES:
-        return job._replace(pieces=np.empty((2 * len(job.pieces), 5), np.int64), values=np.empty(2 * len(job.pieces)))
+        return job._replace(pieces=np.empty((2 * len(job.pieces), 6), np.int64), values=np.empty(2 * len(job.pieces)))
     k, size = int(job.at[FILLED]), 2 * len(job.indices)
     wider: dict[str, Any] = {}
     for name in ("indices", "data", "measured"):
@@ -378,12 +400,14 @@ def more_room(job: Job, full: int) -> Job:
     return job._replace(**wider)
 
 
-def run(store: Store, job: Job, learn: bool, bits: int, limit: int) -> tuple[Store, Job]:
-    """Encode all rows; return the names and the job done."""
+def run(store: Store, stops: Store, seen: Seen, job: Job, learn: bool, bits: int, limit: int) -> tuple[Store, Seen, Job]:
+    """Encode all rows; return the names, those counted, and the job done."""
     step = compiled(encode)
-    while (full := step(store, job, int(learn), bits, limit)) != DONE:
+    while (full := step(store, stops, seen.names, seen.counts, job, int(learn), bits, limit)) != DONE:
         if full == NAMES:
             store = wider(store)
+        elif full == SEEN:
+            seen = more_names(seen)
         else:
             job = more_room(job, full)
-    return store, job
+    return store, seen, job

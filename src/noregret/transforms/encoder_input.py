@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .encode import DATE, NUMBER, ONCE, SUM, TEXT, Job, characters
+from ..inputs.text_words import characters
+from .encode import DATE, NUMBER, ONCE, SUM, TEXT, Job
 
 MOST = 1.7976931348623157e308
 LONG = 256  # bytes; a value longer than this in a column nobody declared categorical is not a category
@@ -22,6 +23,7 @@ class Words(NamedTuple):
     chars: tuple[int, int] | None
     lower: bool
     binary: bool
+    least: int = 1
 
 
 class Steady(NamedTuple):
@@ -90,10 +92,11 @@ def with_room(
         ngrams=words.ngrams,
         shortest=int(words.chars[0]) if words.chars else 0,
         longest=int(words.chars[1]) if words.chars else 0,
+        least=words.least,
         tag=ONCE if words.binary else SUM,
-        at=np.zeros(5, np.int64),
+        at=np.zeros(6, np.int64),
         bytes=np.empty(4096, np.uint8),
-        pieces=np.empty((pieces, 5), np.int64),
+        pieces=np.empty((pieces, 6), np.int64),
         values=np.empty(pieces),
         meet=np.full(128, -1),
         indptr=np.zeros(n + 1, np.int64),

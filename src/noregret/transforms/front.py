@@ -189,7 +189,7 @@ class Front:
         """
         if [type(m) for m in self.maps] != [type(m) for m in other.maps] or (self.table is None) != (other.table is None):
             raise ValueError(f"cannot merge fronts of different steps: {self!r} and {other!r}")
-        numbers = None if self.table is None or other.table is None else self.table.merge(other.table)
+        numbers = None if self.table is None or other.table is None else self.table.merge(other.table, times)
         for mine, theirs in zip(self.maps, other.maps, strict=True):
             if times > 0:
                 mine.merge(theirs, numbers)

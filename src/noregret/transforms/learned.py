@@ -1,4 +1,4 @@
-"""Learners of components as maps: a row goes out as its coordinates, from before it is learned."""
+"""Learners of rows without targets as maps: a row goes out as its coordinates, from before it is learned."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 
 from ..inputs.checking import Rows
 from ..learners.learner_file import restored
-from ..unsupervised import dictionary, pca, svd
-from ..unsupervised.components import Components
+from ..unsupervised import dictionary, hdp, lda, pca, svd
+from ..unsupervised.without_targets import Unlabelled
 from .step import Map
 
 SAID = "learner"  # in the state of a map: what a learner says of itself besides its arrays, as JSON
 
 
 class Learned(Map):
-    """A map over a learner of components, whose settings are those of the learner."""
+    """A map over a learner of rows without targets, whose settings are those of the learner."""
 
     learner_class: ClassVar[Any]
 
@@ -42,8 +42,7 @@ class Learned(Map):
     @property
     def outputs(self) -> int:
         """Features that go out: the coordinates."""
-        given = self.learner.get_params()
-        return int(given.get("k", given.get("r_max")) or 0)
+        return int(self.learner.outputs)
 
     @property
     def nbytes(self) -> int:
@@ -63,14 +62,14 @@ class Learned(Map):
         self.learner.model = mark
 
     def merge(self, other: Any, numbers: np.ndarray | None = None) -> None:
-        """Refuse other components: coordinates in them are other features."""
+        """Refuse other components or topics: coordinates along them are other features."""
         super().merge(other, numbers)
         if not self.learner.started and other.learner.started and numbers is None:
             self.learner.model = copy.deepcopy(other.learner.model)
         elif self.learner.digest() != other.learner.digest():
             raise ValueError(
-                f"cannot merge: the other pipeline has learned other components with {self!r}, so its features are others. "
-                "Learn the components first, and give each pipeline the rows they make"
+                f"cannot merge: the other pipeline has learned other {self.learner.made_of} with {self!r}, so its features are "
+                f"others. Learn the {self.learner.made_of} first, and give each pipeline the rows they make"
             )
 
     def state(self) -> dict[str, np.ndarray]:
@@ -111,11 +110,23 @@ class Dictionary(Learned):
     learner_class = dictionary.DictionaryLearner
 
 
-LEARNED: tuple[type[Learned], ...] = (OnlinePCA, OnlineSVD, Dictionary)
+class OnlineLDA(Learned):
+    """Proportions of topics before a learner."""
+
+    learner_class = lda.OnlineLDA
+
+
+class OnlineHDP(Learned):
+    """Proportions of topics before a learner."""
+
+    learner_class = hdp.OnlineHDP
+
+
+LEARNED: tuple[type[Learned], ...] = (OnlinePCA, OnlineSVD, Dictionary, OnlineLDA, OnlineHDP)
 
 
 def as_map(step: Any) -> Any:
-    """Return a learner of components as the map it is before another learner; any other step as it is."""
-    if not isinstance(step, Components):
+    """Return a learner of rows without targets as the map it is before another learner; any other step as it is."""
+    if not isinstance(step, Unlabelled):
         return step
     return next(cls(**step.get_params()) for cls in LEARNED if cls.learner_class is type(step))

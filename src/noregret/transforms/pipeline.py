@@ -24,7 +24,8 @@ from ..learners.learner_file import as_value, restored
 from ..learners.merging import aligned, joined
 from ..tasks.classes import widest
 from ..tasks.classification import Classifier
-from ..unsupervised.components import Components
+from ..unsupervised.without_targets import Unlabelled
+from ..unsupervised.word_counts import counts, is_document
 from .feature_map import Approximation, FeatureMap
 from .front import Front, map_meta, map_of
 from .learned import as_map
@@ -32,13 +33,14 @@ from .maps import MAPS
 from .scale import Normalize
 from .side_columns import targets_and_sides
 from .step import Map
-from .table import Table, plain
+from .table import Table, listed, plain
 from .table_cells import category_text, is_frame, record_of
 from .table_settings import Category, Cross, Date, Hash, Ignore, Number, TableSetting, Text
 
 __all__ = ["Category", "Cross", "Date", "Hash", "Ignore", "Number", "Pipeline", "Text", "pipeline"]
 
 
+TEXT = "text"  # what the column of texts is called that come without a name
 ASKED = (
     "decision_function", "predict_proba", "predict_proba_one", "predict_set", "predict_set_one", "predict_interval",
     "predict_interval_one", "calibrate", "transform", "errors",
@@ -49,7 +51,7 @@ def pipeline(*steps: Any) -> Pipeline:
     """Return a pipeline: a Table or settings of one (Text, Category, Cross, Hash, ...), maps of rows, and last a learner.
 
     Maps are Scale, Normalize, those to the features of a kernel (RandomFourier, RandomBinning, Nystroem), learners of components
-    (OnlinePCA, OnlineSVD, DictionaryLearner), and registered ones.
+    (OnlinePCA, OnlineSVD, DictionaryLearner) or topics (OnlineLDA, OnlineHDP), and registered ones.
 
     Settings are merged into one Table. The result is a learner: it learns, answers, saves and merges as one.
 
@@ -73,22 +75,23 @@ def pipeline(*steps: Any) -> Pipeline:
 
 
 class Pipeline(Saved):
-    """A front and a learner as one learner. X may be dicts, a frame (pandas, polars, Arrow), an array or a sparse matrix.
+    """A front and a learner as one learner. X may be dicts, a frame (pandas, polars, Arrow), texts, an array or a sparse matrix.
 
-    Frames and dicts get a Table of their own when none is given. What the learner can be asked, the pipeline can be asked.
+    Texts are the column "text" of a table, lists of words are dicts of counts. Frames and dicts get a Table of their own when none
+    is given. What the learner can be asked, the pipeline can be asked.
     """
 
     file_tag = "pipeline"
 
     def __init__(self, steps: Any) -> None:
-        self.steps = [*map(as_map, steps[:-1]), steps[-1]] if any(isinstance(s, Components) for s in steps[:-1]) else steps
+        self.steps = [*map(as_map, steps[:-1]), steps[-1]] if any(isinstance(s, Unlabelled) for s in steps[:-1]) else steps
         self.check_rows()
         self._front: Front | None = None
 
     def check_rows(self) -> None:
         """Refuse steps out of order."""
         steps = self.steps
-        if not steps or not isinstance(steps[-1], (Learner, Components)):
+        if not steps or not isinstance(steps[-1], (Learner, Unlabelled)):
             raise TypeError("the last step of a pipeline must be a learner, such as PA1()")
         for i, step in enumerate(steps[:-1]):
             if not isinstance(step, Table) and type(step) not in MAPS.values():
@@ -141,13 +144,17 @@ class Pipeline(Saved):
     # ---- rows ----------------------------------------------------------------------------------------------------------
     def _data(self, X: Any) -> Any:
         """Return X as the front takes it: a record batch, a list of dicts, or checked Rows."""
-        named = is_frame(X) or is_dicts(X)
+        texts = by_words(X)
+        named = texts or is_frame(X) or is_dicts(X)
         if named and self.front.table is None:
             if self.front.width is not None or self.learner.started:
                 raise TypeError("this pipeline has learned from rows of numbers: expected an array or sparse matrix")
-            self.front.table = self._table(Table())
+            self.front.table = self._table(Table(text=TEXT) if texts and isinstance(X[0], str) else Table())
         if not named and self.front.table is not None:
             raise TypeError(f"this pipeline learns from named columns: expected a frame or dicts, got a {type(X).__name__}")
+        if texts:
+            column = next(iter(listed(self.front.table.text)), TEXT)  # type: ignore[union-attr]
+            return [{column: x} if isinstance(x, str) else counts(x) for x in X]
         if named:
             return record_of(X) if is_frame(X) else list(X)
         return checking.rows(X, "float64")
@@ -257,9 +264,7 @@ class Pipeline(Saved):
 
     def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> Any:
         """Learn one example with weight w; return the prediction made before."""
-        rows, targets, c = self._given(
-            [x] if isinstance(x, Mapping) else [np.ravel(x)], None if y is None else [y], None if w == 1.0 else w
-        )
+        rows, targets, c = self._given(alone(x), None if y is None else [y], None if w == 1.0 else w)
         rows = self.front.mapped(rows, True)
         try:
             said = self._said(rows)
@@ -271,7 +276,7 @@ class Pipeline(Saved):
 
     def predict_one(self, x: Any) -> Any:
         """Return the prediction for one example; before anything is learned, that of the start (None without labels)."""
-        return self._said(self.front.rows(self._data([x] if isinstance(x, Mapping) else [np.ravel(x)]), False))
+        return self._said(self.front.rows(self._data(alone(x)), False))
 
     def _said(self, rows: Rows) -> Any:
         """Return the answer to one row."""
@@ -284,8 +289,8 @@ class Pipeline(Saved):
 
     def _answering(self) -> Any:
         """Return the learner, if it answers: one of components does not."""
-        if isinstance(self.learner, Components):
-            raise TypeError(f"{self.learner.name} learns components, and answers nothing: use transform or errors")
+        if isinstance(self.learner, Unlabelled):
+            raise TypeError(f"{self.learner.name} learns {self.learner.made_of}, and answers nothing: use {self.learner.told_by}")
         return self.learner
 
     def answers(self, f: np.ndarray) -> np.ndarray:
@@ -528,6 +533,16 @@ class Pipeline(Saved):
 
     def __sklearn_tags__(self) -> Any:
         return self.learner.__sklearn_tags__()
+
+
+def by_words(X: Any) -> bool:
+    """Return whether a batch is a list of texts, or of lists of words."""
+    return isinstance(X, (list, tuple)) and len(X) > 0 and is_document(X[0]) and not isinstance(X[0], Mapping)
+
+
+def alone(x: Any) -> list[Any]:
+    """Return one example as a batch."""
+    return [x] if is_document(x) else [np.ravel(x)]
 
 
 def behind(maps: list[Any], learner: Learner) -> Pipeline:

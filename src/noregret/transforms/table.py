@@ -13,17 +13,20 @@ from ..engine.compiling import compiled
 from ..inputs.checking import Rows
 from ..text import brief, shortened
 from . import names as stores
+from . import seen
 from .dates import ORDERS
 from .dicts_of_numbers import Places, bags, placed
 from .encode import CATEGORY, DATE, NUMBER, TEXT, Job, run
 from .encoder_input import LONG, Steady, Words, with_room
 from .step import Step
+from .stop_words import stop_words as left_out
 from .table_cells import Column, Reading, columns_of, dict_columns, fields_of, is_open, orders_of, stacked, unknown
 
 ROLES = ("numeric", "categorical", "text", "date")
 NAMES = ("id", "bundle", "user", "item")  # settings that name a column of names
 APART = ("target", "weight", "id", "time", "task", "bundle", "user", "item")  # settings that name a column which is not a feature
 WORDY = 5  # a text column whose first value has more words than this is read as words, and as categories otherwise
+LATER = ("date_order", "stop_words", "min_count")  # settings that files have only where they were given
 FEW = 8  # names that join faster one by one
 MANY, PIECE = 256, 32  # dicts with more different keys than MANY are encoded PIECE at a time
 
@@ -40,6 +43,7 @@ class Mark(NamedTuple):
     columns: dict[str, int]
     orders: dict[str, str]
     schema: frozenset[str] | None
+    seen: seen.Mark | None
 
 
 class Table(Step):
@@ -56,7 +60,10 @@ class Table(Step):
     A number is the feature `age`, and a missing one (None, NaN, null) `age?`; a category is `country=DE`; a word is
     `body:free`, counted (or 1 with `binary`), and with `ngrams=2` also `body:free money`; `chars=(2, 4)` adds character grams,
     `body~fre`. A missing category or text gives no feature, nor does a key that a dict or a line of JSON lacks; the empty text
-    is missing. `cross=["a,b"]` multiplies the features of columns: `country=DE&device=phone`, `country=DE&age`.
+    is missing. `stop_words`, "english", a list or a file with a word a line, give no feature, as if they were not there. A name
+    that a text gives is a feature from the row on where it has been met `min_count` times, in that row and those learned before;
+    what it was in earlier rows is lost. `cross=["a,b"]` multiplies the features of columns: `country=DE&device=phone`,
+    `country=DE&age`.
 
     Features are numbered by first appearance. With `hash_bits` a name is folded into 2^hash_bits numbers instead, and at most
     `names` names are remembered, to be read and to count collisions.
@@ -91,6 +98,8 @@ class Table(Step):
         item: str | None = None,
         date: Any = None,
         date_order: str | None = None,
+        stop_words: Any = None,
+        min_count: int = 1,
     ) -> None:
         self.target, self.weight, self.id, self.time, self.task = target, weight, id, time, task
         self.bundle, self.user, self.item = bundle, user, item
@@ -110,7 +119,8 @@ class Table(Step):
             hash_bits,
             names,
         )
-        self.date_order = date_order
+        self.date_order, self.stop_words, self.min_count = date_order, stop_words, min_count
+        self._stop_words = left_out(stop_words, bool(lower))
         self.labels_are_text = target is not None and target in listed(categorical)
         features = ((name, role) for role, key in enumerate(ROLES) for name in listed(getattr(self, key)))
         self.labels_are_numbers = target is not None and target in listed(numeric)
@@ -122,6 +132,8 @@ class Table(Step):
         self._leave = self._reserved | set(listed(ignore))
         self._check()
         self._store = stores.empty()
+        self._stops: stores.Store | None = None if self._stop_words else stores.empty(1, 1)
+        self._seen = seen.empty()  # names that are counted, with `min_count`
         self._columns: dict[str, int] = {}  # role, in the order in which columns had their first value
         self._orders: dict[str, str] = {}  # in which columns of dates were written, where a reader found it out
         self._schema: frozenset[str] | None = None  # the columns of closed tables
@@ -145,6 +157,10 @@ class Table(Step):
                 raise ValueError(f"column {getattr(self, a)!r} cannot be both the {a} and the {b}")
         if self.date_order not in (None, *ORDERS):
             raise ValueError(f"date_order must be one of {', '.join(ORDERS)}, got {self.date_order!r}")
+        if not (isinstance(self.min_count, (int, np.integer)) and 1 <= self.min_count < 1 << 31):
+            raise ValueError(f"min_count must be a whole number of at least 1, got {self.min_count!r}")
+        if self.min_count > 1 and self.hash_bits is not None:
+            raise ValueError("min_count counts names, and hash_bits keeps none: leave one of them out")
         if not (isinstance(self.names, (int, np.integer)) and self.names >= 0):
             raise ValueError(f"names must be a whole number of at least 0, got {self.names!r}")
         for c in self._crosses:
@@ -296,9 +312,11 @@ class Table(Step):
 
     def _done(self, job: Job, roles: dict[str, int], learn: bool) -> tuple[Rows, np.ndarray]:
         """Do the job, and keep what was learned."""
-        store, job = run(self._store, job, learn, *self._folding())
+        if self._stops is None:
+            self._stops = stores.of(self._stop_words)
+        store, counted, job = run(self._store, self._stops, self._seen, job, learn, *self._folding())
         if learn:
-            self._store, self._columns = store, roles
+            self._store, self._seen, self._columns = store, counted, roles
         m = int(job.indptr[-1])
         return Rows("csr", (job.indptr, job.indices[:m], job.data[:m]), len(job.indptr) - 1, self.width), job.measured[:m]
 
@@ -348,7 +366,7 @@ class Table(Step):
 
     def _words(self) -> Words:
         """Return how words are made of texts."""
-        return Words(int(self.ngrams), self.chars, bool(self.lower), bool(self.binary))
+        return Words(int(self.ngrams), self.chars, bool(self.lower), bool(self.binary), int(self.min_count))
 
     def identify(self, column: str) -> None:
         """Take the ids of rows from a column; it stays a feature where it was one when the table learned."""
@@ -449,17 +467,23 @@ class Table(Step):
     # ---- going back, merging, saving -----------------------------------------------------------------------------------
     def mark(self) -> Mark:
         """Return what is known now."""
-        return Mark(stores.count(self._store), self._columns, self._orders, self._schema)
+        counted = seen.mark(self._seen) if self.min_count > 1 else None
+        return Mark(stores.count(self._store), self._columns, self._orders, self._schema, counted)
 
     def back(self, mark: Mark) -> None:
         """Forget what was learned since."""
         stores.cut(self._store, mark.names)
         self._columns, self._orders, self._schema = mark.columns, mark.orders, mark.schema
         del self._known[mark.names :]
+        if mark.seen is not None:
+            seen.back(self._seen, mark.seen)
 
-    def merge(self, other: Table) -> np.ndarray | None:
-        """Take in the names of another table; return the number here of each of its numbers, None where they are the same."""
-        if plain(self.get_params()) != plain(other.get_params()):
+    def merge(self, other: Table, times: int = 1) -> np.ndarray | None:
+        """Take in the names of another table; return the number here of each of its numbers, None where they are the same.
+
+        Below 0, `times` says how often to take out again how often names were met; names stay.
+        """
+        if self._settings() != other._settings():
             raise ValueError(f"cannot merge tables with different settings: {self!r} and {other!r}")
         for name, role in other._columns.items():
             if self._columns.get(name, role) != role:
@@ -474,21 +498,29 @@ class Table(Step):
         if self.hash_bits is not None:
             n = min(n, max(int(self.names) - stores.count(self._store), 0))
         numbers = self._joined(other._store, n)
+        if self.min_count > 1:
+            self._seen = seen.merged(self._seen, other._seen, times, int(self.min_count), self.feature_names)
         self._schema = other._schema if self._schema is None else self._schema
         return None if self.hash_bits is not None else numbers
 
+    def _settings(self) -> dict[str, Any]:
+        """Return the settings as JSON values; those that came after the others only where they are not as usual."""
+        found: dict[str, Any] = plain(self.get_params())
+        if found["stop_words"] != "english":
+            found["stop_words"] = self._stop_words or None
+        usual = self.settings()
+        return {k: v for k, v in found.items() if k not in LATER or v != usual[k]}
+
     def meta(self) -> dict[str, Any]:
         """Return the settings and columns as JSON values."""
-        settings = {
-            k: v for k, v in plain(self.get_params()).items() if k != "date_order" or v is not None
-        }  # later than the others
+        settings = self._settings()
         schema = None if self._schema is None else sorted(self._schema)
         orders = {"orders": dict(self._orders)} if self._orders else {}
         return {"settings": settings, "columns": list(self._columns.items()), "schema": schema, **orders}
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """Return the names as arrays."""
-        return stores.tensors(self._store)
+        """Return the names as arrays, and those that are counted."""
+        return stores.tensors(self._store) | (seen.tensors(self._seen) if self.min_count > 1 else {})
 
     @classmethod
     def restored(cls, meta: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> Table:
@@ -496,6 +528,8 @@ class Table(Step):
         settings: dict[str, Any] = {k: tuple(v) if v == [] or (k == "chars" and v) else v for k, v in meta["settings"].items()}
         table = cls(**settings)
         table._store = stores.restored(tensors["pool"], tensors["ends"])
+        if table.min_count > 1:
+            table._seen = seen.of(stores.restored(tensors["seen.pool"], tensors["seen.ends"]), tensors["seen.counts"])
         table._columns = {str(k): int(role) for k, role in meta["columns"]}
         if not set(table._columns.values()) <= {NUMBER, CATEGORY, TEXT, DATE}:
             raise ValueError(f"expected roles of columns, found {meta['columns']}")

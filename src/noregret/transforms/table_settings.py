@@ -37,7 +37,7 @@ class Columns(TableSetting):
 
 
 class Text(Columns):
-    """Columns of text, read as words; `ngrams`, `chars` and `binary` as in Table."""
+    """Columns of text, read as words; `ngrams`, `chars`, `binary`, `stop_words` and `min_count` as in Table."""
 
     role = "text"
 

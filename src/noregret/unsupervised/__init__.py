@@ -1,1 +1,1 @@
-"""Learners of components: rows without targets, and a few directions or atoms that they are made of."""
+"""Learners of rows without targets: components, directions or atoms that rows are made of, and topics of documents."""

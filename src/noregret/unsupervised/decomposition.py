@@ -2,80 +2,33 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
-from typing import Any, Self
 
 import numpy as np
 
 from ..algorithm.rounds import EXAMPLES
-from ..algorithm.state import Dims, describe
-from ..files import packing
-from ..files.json_values import Tensors, expect
-from ..files.saved_tables import features_meta, features_of, names_tensors
+from ..algorithm.state import Dims
+from ..files.json_values import expect
 from ..inputs.checking import Rows
-from ..inputs.features import Features
-from ..learners.held import Held
+from .featured import Featured
 from .subspaces import projected
 
-LEAST = 64  # features there is room for, where they grow
 ROOM = 1 << 19  # numbers of a run of rows that are made dense at once: 4 MB
 
 
-class Decomposition(Held):
+class Decomposition(Featured):
     """What a learner of components holds. A subclass says what its arrays are and how it learns rows; see `learn` and `basis`."""
 
-    State: Any  # a NamedTuple of Slots
-    grows = True  # whether features may join later
     absent = 0.0  # what stands for an entry that a sparse row does not store
     batched = False  # whether rows wait in `wait` until there are S of them
-
-    def __init__(self, learner: Any, features: Features) -> None:
-        self.features = features
-        super().__init__(learner)
-
-    def described(self, given: dict[str, Any], params: Any) -> Any:
-        """Return the description of the state."""
-        return describe(self.State, params, False)
-
-    @property
-    def fixed(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Parameters that are for good, once something is learned: those that the arrays depend on."""
-        found: tuple[str, ...] = self.learner.fixed
-        return found
 
     def sizes(self) -> Dims:
         """Return the sizes of the axes."""
         return {"feature": self.room, "component": int(self.params.k), **self.more_sizes()}
 
-    @property
-    def room(self) -> int:
-        """The length of rows: where features grow a power of 2, so that sums are taken in one order whatever came before."""
-        size = max(self.features.size, 1)
-        return max(LEAST, 1 << (size - 1).bit_length()) if self.features.grows else size
-
     def more_sizes(self) -> Dims:
         """Return the sizes of the axes that not every method has."""
         return {"batch": int(self.params.S) if self.params.S > 1 else 0} if self.batched else {}
-
-    def used_sizes(self) -> Dims:
-        """Return the sizes of the axes without spare room."""
-        return {**self.dims, "feature": max(self.features.size, 1)}
-
-    def widen(self) -> None:
-        """Make room for new features: they are 0 in all that was learned."""
-        self.resize(feature=max(self.room, self.dims["feature"]))
-
-    def retune(self, given: dict[str, Any]) -> None:
-        """Use new parameters from now on, if they go together."""
-        self.learner(**given).check_settings()
-        super().retune(given)
-
-    def fork(self) -> Self:
-        """Return an independent copy."""
-        m = super().fork()
-        m.features = copy.deepcopy(m.features)
-        return m
 
     # ---- rows --------------------------------------------------------------------------------------------------------
     def dense(self, rows: Rows) -> Iterator[np.ndarray]:
@@ -147,31 +100,6 @@ class Decomposition(Held):
         """Return the coordinates and squared residuals of rows in their places."""
         found = [self.project(X) for X in self.dense(rows)]
         return np.concatenate([z for z, _ in found]), np.concatenate([e for _, e in found])
-
-    # ---- files -------------------------------------------------------------------------------------------------------
-    def pack(self) -> tuple[dict[str, Any], Tensors]:
-        """Return it as JSON values and arrays."""
-        meta, tensors = super().pack()
-        return {**meta, "features": features_meta(self.features)}, {**tensors, **names_tensors(self.features)}
-
-    @classmethod
-    def restored(cls, learner: Any, meta: dict[str, Any], tensors: Tensors) -> Self:
-        """Return the packed object; check every size before allocating anything."""
-        features = features_of(meta["features"], tensors.pop("features", None))
-        expect(not features.bias, "no constant feature", features.bias)
-        tally, dims, m = tensors.pop("tally"), meta["dims"], cls(learner, features)
-        expect(dims.keys() == m.dims.keys(), f"the sizes {sorted(m.dims)}", dims)
-        expect(all(type(n) is int and n >= 0 for n in dims.values()), "sizes", dims)
-        fixed = {k: n for k, n in m.used_sizes().items() if k not in cls.open_axes}
-        expect(all(dims[k] == n for k, n in fixed.items()), f"the sizes {fixed}", dims)
-        expect(tally.dtype == m.tally.dtype and tally.shape == m.tally.shape and bool((tally >= 0).all()), "a tally", tally)
-        m.dims, m.tally, m.state = dims, tally, packing.unpacked(m.spec, tensors, dims, m.dtype, features.size)
-        m.check()
-        m.refresh()
-        m.widen()
-        return m
-
-    open_axes: tuple[str, ...] = ()  # axes whose size follows from what was learned, not from the parameters
 
     def check(self) -> None:
         """Refuse counts that the arrays of a file have no room for."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..algorithm.params import NonNegative, Optional, Share, Switch, Times, WholeRange
 from ..inputs.checking import Rows
+from ..inputs.features import Named
 from .components import Components
 from .expert_pca import LONGER, Expert
 from .merged import Merged
@@ -95,9 +96,10 @@ class OnlinePCA(Components):
             raise ValueError(f"eta belongs to method='oja' and 'expert', and the method is {self.method!r}")
         super().check_settings()
 
-    def learnable(self, rows: Rows, m: Any) -> None:
+    def learnable(self, read: Rows | Named, m: Any) -> None:
         """Refuse rows that are too large, or longer than 1 where the method needs it."""
-        super().learnable(rows, m)
+        super().learnable(read, m)
+        rows = read.rows if isinstance(read, Named) else read
         if self.method == "expert":
             data = np.square(rows.arrays[-1]).ravel()
             starts = np.asarray(rows.stored(), np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 from ..algorithm.params import NonNegative, Positive, Share, Switch, WholeRange
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import Features
+from ..inputs.features import Features, Named
 from .components import Components
 from .thin import Thin
 
@@ -93,8 +93,9 @@ class OnlineSVD(Components):
         rows = super().check_rows(np.where(unknown, 0.0, X), m)._replace(names=names)
         return rows._replace(arrays=(np.where(unknown, np.nan, rows.arrays[0]),))
 
-    def learnable(self, rows: Rows, m: Any) -> None:
+    def learnable(self, read: Rows | Named, m: Any) -> None:
         """Refuse rows that are too large."""
+        rows = read.rows if isinstance(read, Named) else read
         super().learnable(rows._replace(arrays=(*rows.arrays[:-1], np.nan_to_num(rows.arrays[-1]))), m)
 
     def learn_one(self, x: Any) -> np.ndarray:

@@ -276,14 +276,19 @@ def no_warnings(learners: list[dict[str, Any]], trivial: list[dict[str, Any]]) -
 
 
 def told_weights(shares: Blocks, names: list[str] | None, now: np.ndarray) -> dict[str, Any]:
-    """Return the weights over time of the columns that had most on average, the others together, and those for the next round."""
+    """Return the weights over time of the columns that had most on average, and those for the next round."""
+    called = names or [f"column {k}" for k in range(len(now))]
+    return {**over_time(shares, called), "next": {called[k]: float(now[k]) for k in np.argsort(-now, kind="stable")}}
+
+
+def over_time(shares: Blocks, called: list[str]) -> dict[str, Any]:
+    """Return shares over time: of the columns that had most on average by name, and of the others together."""
     examples, W = shares.means()
     K = W.shape[1]
-    called = names or [f"column {k}" for k in range(K)]
     sizes = np.diff([0, *examples])
     mean = (W * sizes[:, None]).sum(axis=0) / sizes.sum()
     top = np.argsort(-mean, kind="stable")[: NAMED if K > NAMED + 1 else K]
     series = {called[k]: W[:, k].round(5).tolist() for k in top}
     if len(top) < K:
         series["others"] = np.maximum(1.0 - W[:, top].sum(axis=1), 0.0).round(5).tolist()
-    return {"examples": examples, "series": series, "next": {called[k]: float(now[k]) for k in np.argsort(-now, kind="stable")}}
+    return {"examples": examples, "series": series}

@@ -90,6 +90,13 @@ def naming(front: Any, m: Any) -> Any:
     return lambda j: str(known[j]) if j < len(known) else str(j)
 
 
+def word_naming(front: Any, m: Any) -> Any:
+    """Return a function that names a word by its place: without the name of its column, where there is one of text alone."""
+    name, table = naming(front, m), None if front is None else front.table
+    columns = [] if table is None else [column for column, role in table.column_roles.items() if role == "text"]
+    return (lambda j: name(j).removeprefix(f"{columns[0]}:")) if len(columns) == 1 else name
+
+
 def hashed_names(front: Any, features: Any) -> Any:
     """Return a function that names what was folded into a place, as far as it is remembered."""
     names = front.table.feature_names if front is not None and front.table is not None else list(features.names)

@@ -52,7 +52,7 @@ def sections(report: Report, rows: Sequence[Learner]) -> list[str]:
     return [section("weights", "Weights over time", note, *parts)] if parts else []
 
 
-def stacked(weights: Mapping[str, Any], report: Report) -> str:
+def stacked(weights: Mapping[str, Any], report: Report, said: str = "weights over time") -> str:
     """Return a picture of shares that lie on each other, with a legend."""
     examples, series = weights["examples"], weights["series"]
     edges = [0, *examples]
@@ -70,7 +70,7 @@ def stacked(weights: Mapping[str, Any], report: Report) -> str:
     ends = (report.data.get("from") or "1", report.data.get("to") or f"{examples[-1]:,}")
     return (
         f'<div class="stacked"><div class="shares"><span>100 %</span><span>0</span></div>'
-        f'<svg viewBox="0 0 {WIDE} {HIGH}" preserveAspectRatio="none" role="img" aria-label="weights over time">'
+        f'<svg viewBox="0 0 {WIDE} {HIGH}" preserveAspectRatio="none" role="img" aria-label="{said}">'
         f"{''.join(areas)}</svg>"
         f'<div class="ends"><span>{escape(ends[0])}</span><span>{escape(ends[1])}</span></div></div>'
         f"{legend(keys)}"
@@ -104,7 +104,11 @@ def over_days(key: str, log: bool) -> Callable[..., None]:
 
 def weights(figure: Any, report: Report, rows: Sequence[Learner], who: Learner) -> None:
     """Draw the weights of one learner over time."""
-    found = who["weights"]
+    draw_shares(figure, report, who["weights"], f"Weights of {plots.plain_text(who['label'])}")
+
+
+def draw_shares(figure: Any, report: Report, found: Mapping[str, Any], title: str) -> None:
+    """Draw shares of a whole over time, on each other."""
     axes = plots.new_axes(figure.subplots(), f"{report.data.get('unit', 'round')}s", "share", percent=True)
     at = [0, *found["examples"]]
     colors = [LIGHT_PAPER["soft"] if name == "others" else lines(k + 1)[k] for k, name in enumerate(found["series"])]
@@ -112,7 +116,7 @@ def weights(figure: Any, report: Report, rows: Sequence[Learner], who: Learner) 
     labels = [plots.plain_text(name) for name in found["series"]]
     axes.stackplot(at, values, labels=labels, colors=colors, step="post")
     axes.set_ylim(0.0, 1.0)
-    axes.set_title(f"Weights of {plots.plain_text(who['label'])}", loc="left")
+    axes.set_title(title, loc="left")
     plots.legend(figure, axes)
 
 

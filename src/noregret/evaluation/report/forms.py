@@ -39,6 +39,7 @@ OF_TASKS = {  # imported when a report is shown
     "portfolio": "allocation_form:PORTFOLIO",
     "experts": "allocation_form:EXPERTS",
     "components": "component_form:COMPONENTS",
+    "topics": "topic_form:TOPICS",
     "recommendation": "rating_form:RATINGS",
 }
 

@@ -193,7 +193,7 @@ def _flat(learner: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of a learner on one level: losses.hinge, regret.value, ..."""
     found: dict[str, Any] = {}
     for key, value in learner.items():
-        if key in ("curve", "confusion", "folds", "reliability", "weights", "components"):
+        if key in ("curve", "confusion", "folds", "reliability", "weights", "components", "topics"):
             continue
         if key == "params":
             found[key] = json.dumps(value)

@@ -45,6 +45,7 @@ WORDS = {
     "unforecast": "rows without forecast",
     "unexplained": "unexplained energy",
     "residual": "mean squared residual",
+    "completion": "completion perplexity",
     "angle": "angle to the best, degrees",
     "gap": "gap to ten passes, a row",
 }
@@ -347,7 +348,8 @@ def sweep_measures(learners: Sequence[Learner]) -> list[Measure]:
     named = {name: f"{'error' if shares else 'loss'} in {head}" for name, head in REST.items()}
     named |= {"error": "error", "loss": f"{words(loss or '')} loss", "regret": "regret", "nonzeros": "non-zero weights"}
     if not learners[0]["losses"]:  # measured otherwise than by losses of answers
-        named = {name: words(name) for name in ("residual", *every("scores"), "paid") if name in learners[0]["metrics"]} | named
+        own = ("residual", "perplexity", "completion", *every("scores"), "paid")
+        named = {name: words(name) for name in own if name in learners[0]["metrics"]} | named
     having = {k: t for k, t in named.items() if any(figure(row, k, loss) is not None for row in learners)}
     return [Measure(k, t, shares and k in (*REST, "error")) for k, t in having.items()]
 

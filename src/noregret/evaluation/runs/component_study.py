@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Generator, Mapping, Sequence
 from time import perf_counter, thread_time
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...engine import compiling
 from ...inputs.batch import Batch
-from ...inputs.features import Features
-from ...spelling import distinct, spelled, titled
-from ...streams.stream import Stream, counting, known_options, stream
-from ...text import meant, plural
-from ...training.by_task import made_for
+from ...streams.stream import Stream, counting, stream
+from ...text import plural
 from ...training.guessing import with_target
-from ...training.opening import opening, opening_of
-from ...transforms.pipeline import Pipeline
-from ...transforms.table import Table
-from ...version import __version__
 from ..comparator.subspace import BestSubspace
 from ..comparator.subspace_regret import Hindsight, Subspace, compared_with, regret_against
-from ..kinds import KINDS, Kind, along
+from ..kinds import KINDS
 from ..measures.portraits import check_shape, portrait, shape_of
 from ..measures.residuals import Ground, Residuals
 from ..report.report import Report
-from ..report.summary import known_figure
 from .gap import PASSES, gap
-from .passes import points
-from .round_study import chosen, left_behind, short, walked, within
-from .sharing import own_front, shared_steps
+from .round_study import left_behind, walked, within
 from .splits import Replay
+from .unlabelled import Followed, UnlabelledRun, about, ended, interrupted, own_options, planned
 
 TAKES = ("k", "shape", "window", "fading", "regret", "limit", "sort")  # options of such studies
+RANKS = ("k", "r_max")  # parameters that say how many components there are
 USUAL = 5  # components where nobody says how many
-WATCHED = ("watch", "stop", "regret_watch", "regret_rows")
 
 
 class Taken(NamedTuple):
@@ -52,64 +41,8 @@ class Taken(NamedTuple):
         return self.batch.n
 
 
-class Followed:
-    """What was left of rows along a stream, with the points of its curves."""
-
-    def __init__(self, own: Mapping[str, Any]) -> None:
-        self.figures = Residuals(own.get("window"), own.get("fading"))
-        self.points: list[dict[str, Any]] = []
-        self.marks = points()
-        self.mark = next(self.marks)
-
-    def cuts(self, n: int) -> Iterator[slice]:
-        """Yield the parts of n rows between points, and note a point after each that ends at one."""
-        a = 0
-        while a < n:
-            b = min(n, a + self.mark - self.figures.examples)
-            yield slice(a, b)
-            if self.figures.examples == self.mark:
-                self.points.append(self.figures.point())
-                self.mark = next(self.marks)
-            a = b
-
-    def note(self, left: np.ndarray, taken: Taken, part: slice) -> None:
-        """Take what was left of some rows."""
-        self.figures.take(left, taken.energy[part], None if taken.outlier is None else taken.outlier[part])
-
-    def end(self) -> None:
-        """Note the last point."""
-        if not self.points or self.points[-1]["examples"] < self.figures.examples:
-            self.points.append(self.figures.point())
-
-    def result(self, label: str, marked: bool, curves: Sequence[str]) -> dict[str, Any]:
-        """Return what a report says of it."""
-        kept = ("examples", *(k for k in along(curves) if k in self.points[0]))
-        curve = {k: [p[k] for p in self.points] for k in kept}
-        return {"label": label, "examples": self.figures.examples, "metrics": self.figures.metrics(marked), "curve": curve}
-
-
-class ComponentRun:
-    """A learner with what is measured of it."""
-
-    def __init__(self, learner: Any, label: str, kind: Kind, opened: Stream, own: Mapping[str, Any]) -> None:
-        self.learner, self.label, self.kind, self.opened = learner, label, kind, opened
-        self.followed = Followed(own)
-        self.seconds = 0.0
-        self.failed: Exception | None = None
-
-    @property
-    def figures(self) -> Residuals:
-        """The figures so far."""
-        return self.followed.figures
-
-    def features(self, batch: Batch) -> Features | None:
-        """Return the features of a model that begins with these rows."""
-        return None if self.learner.started else self.opened.features(batch.data, False)
-
-    def warm(self, taken: Taken) -> None:
-        """Let a clone take a row, so that what is compiled is ready."""
-        row = taken.batch.cut(0, 1)
-        self.learner.clone().learn_rows(row.data, None, row.c, self.features(row))
+class ComponentRun(UnlabelledRun):
+    """A learner of components with what is measured of it."""
 
     def take(self, taken: Taken) -> None:
         """Learn rows, stopping at the points of the curves."""
@@ -119,24 +52,12 @@ class ComponentRun:
             with piece.named_in_errors():
                 done = self.learner.learn_rows(piece.data, None, piece.c, self.features(piece))
             self.seconds += thread_time() - start
-            self.followed.note(np.concatenate([p.f[:, 0] for p in done]), taken, part)
+            note(self.figures, np.concatenate([p.f[:, 0] for p in done]), taken, part)
 
-    def finish(self) -> None:
-        """Learn what waits for a batch, and note the last point."""
-        self.learner.finish()
-        self.followed.end()
 
-    def result(self, marked: bool) -> dict[str, Any]:
-        """Return the object of this learner in a report."""
-        m = self.learner
-        return {
-            "model": m.name,
-            "params": {k: v for k, v in m.get_params().items() if not isinstance(v, np.ndarray)},
-            **self.followed.result(self.label, marked, self.kind.curves),
-            "bytes": sum(a.nbytes for a in m.model.arrays().values()),
-            "seconds": self.seconds,
-            "examples_per_second": self.figures.examples / self.seconds if self.seconds else None,
-        }
+def note(figures: Residuals, left: np.ndarray, taken: Taken, part: slice) -> None:
+    """Take what was left of some rows."""
+    figures.take(left, taken.energy[part], None if taken.outlier is None else taken.outlier[part])
 
 
 # ---- the three studies -------------------------------------------------------------------------------------------------
@@ -146,52 +67,28 @@ def study(kind: str, task: str, source: Any, models: Any, y: Any, options: Mappi
     "evaluate" takes one learner, "compare" several (unless named, those of the task), "sweep" lists for parameters of one.
     """
     given = dict(options)
-    own = {k: given.pop(k) for k in (*TAKES, *WATCHED) if k in given and (k != "k" or kind != "sweep")}
+    own = own_options(given, kind, TAKES, "k")
     own["shape"], k = shape_of(own.get("shape")), own.get("k")
-    if kind == "sweep" and isinstance(made_for(task, models), Pipeline):
-        raise TypeError("settings that are swept share their rows: give scale, normalize, hash_bits and roles as options")
-    found, titles, notes, grid = chosen(kind, task, models, given)
-    check_known(given)
-    if own.get("sort") is not None:
-        known_figure(own["sort"])
-    shared = shared_steps(found)
-    if any(own_front(m, shared) is not None for m in found):
-        raise TypeError("learners of components are compared on the same rows: expected the same steps before all of them")
-    learners = [m.learner if isinstance(m, Pipeline) else m for m in found]
-    steps = opening(found[0]) if isinstance(found[0], Pipeline) and kind == "evaluate" else opening_of(shared)
-    opened, more = with_target(stream(source, y, **{**given, **steps}), *found)
+    plan = planned(kind, task, source, models, y, given, TAKES, opened_rows)
     if kind == "compare" and models is None and k is None:
-        k = usual_rank(opened)
-        notes.append(f"Each has {plural(k, 'component')} (k, -k).")
-    for m in learners:
+        k = usual_rank(plan.rows.opened)
+        plan.notes.append(f"Each has {plural(k, 'component')} (k, -k).")
+    for m in plan.learners:
         m.set_params(**({} if k is None else {rank_of(m): k}))
         m.check_settings()
-    if kind != "evaluate" and (maps := [spelled(step) for step in shared if not isinstance(step, Table)]):
-        notes.append(f"All learn after {' > '.join(maps)}.")
-    titles = titles or distinct([short(titled(m), task, {} if k is None else {rank_of(m): k}) for m in learners])
-    rows = Replay(opened)
-    runs = [ComponentRun(m, title, KINDS[task], rows, own) for m, title in zip(learners, titles, strict=True)]
-    report = passed(kind, rows, runs, own, [*notes, *more])
-    if isinstance(found[0], Pipeline) and kind == "evaluate" and rows.front is not None:
-        found[0].adopt(rows.front)
-    if kind == "sweep":
-        settings = dict(zip(titles, grid, strict=True))
-        for row in report.learners:
-            row["setting"] = settings[row["label"]]
-        report.data["swept"] = {name: list(dict.fromkeys(s[name] for s in grid)) for name in grid[0]}
-    return report
+    titles = plan.titled(task, {} if k is None else dict.fromkeys(RANKS, k))
+    runs = [ComponentRun(m, title, KINDS[task], plan.rows, followed(own)) for m, title in zip(plan.learners, titles, strict=True)]
+    return ended(kind, plan, passed(kind, plan.rows, runs, own, plan.notes))
 
 
-def check_known(given: Mapping[str, Any]) -> None:
-    """Refuse options that neither this study nor a source has."""
-    for name in given:
-        try:
-            known_options([name])
-        except TypeError:
-            hint = meant(name, TAKES)
-            raise TypeError(
-                f"there is no option {name!r} for components. {hint}There are {', '.join(TAKES)}, and those of a source"
-            ) from None
+def opened_rows(source: Any, y: Any, given: Mapping[str, Any], models: Sequence[Any]) -> tuple[Stream, list[str]]:
+    """Return a source as a stream; a column of labels is no part of the rows."""
+    return with_target(stream(source, y, **given), *models)
+
+
+def followed(own: Mapping[str, Any]) -> Followed:
+    """Return new figures."""
+    return Followed(Residuals(own.get("window"), own.get("fading")))
 
 
 def usual_rank(opened: Stream) -> int:
@@ -202,7 +99,7 @@ def usual_rank(opened: Stream) -> int:
 
 def rank_of(learner: Any) -> str:
     """Return the parameter that says how many components there are."""
-    return next(name for name in ("k", "r_max") if name in learner.defaults)
+    return next(name for name in RANKS if name in learner.defaults)
 
 
 def prepared(
@@ -226,11 +123,11 @@ def passed(kind: str, rows: Replay, runs: Sequence[ComponentRun], own: Mapping[s
     """Take the stream once; return the report."""
     entry, opened, regret = runs[0].kind, rows.opened, own.get("regret")
     ground, hindsight = Ground(), Hindsight(bool(regret))
-    blind = Followed(own)  # no components: all of the energy is left
+    blind = followed(own)  # no components: all of the energy is left
 
     def taken(batch: Taken) -> None:
         for part in blind.cuts(batch.n):
-            blind.note(batch.energy[part], batch, part)
+            note(blind.figures, batch.energy[part], batch, part)
 
     each = (lambda X: None) if regret is False else hindsight.add
     source = prepared(rows, ground, own.get("limit"), own["shape"], each)
@@ -238,9 +135,9 @@ def passed(kind: str, rows: Replay, runs: Sequence[ComponentRun], own: Mapping[s
     done = [run for run in runs if run.failed is None]
     for run in done:
         run.finish()
-    results = [run.result(ground.marked) for run in done]
+    results = [run.result(run.figures.metrics(ground.marked)) for run in done]
     blind.end()
-    trivial = [blind.result("mean so far", ground.marked, entry.curves)]
+    trivial = [blind.result("mean so far", blind.figures.metrics(ground.marked), entry.curves)]
     notes = [left_behind(run) for run in runs if run.failed is not None] + notes
     if regret is not False and not stopped:
         notes += add_regret(rows, done, results, hindsight, own.get("limit"))
@@ -248,21 +145,11 @@ def passed(kind: str, rows: Replay, runs: Sequence[ComponentRun], own: Mapping[s
     for run, result in zip(done, results, strict=True):
         result["components"] = portrait(run.learner, opened.front, kept, labels, own["shape"], opened.unused)
     notes += judged_words(ground)
-    notes += [f"Interrupted after {plural(examples, entry.unit)}: all figures are of those."] if stopped else []
-    data = {
-        **opened.about(),
-        "examples": examples,
-        "unit": entry.unit,
-        "features": len(ground.sum) - opened.unused,
-        "skipped": {"count": opened.skipped.count, "first": list(opened.skipped.first)},
-        "baselines": trivial,
-        "task": str(done[0].learner.task),
-        "seconds_reading": max(reading - ground.seconds, 0.0),
-        "level": compiling.level(),
-        "version": __version__,
-        "date": datetime.now(UTC).isoformat(" ", "seconds"),
-        "warnings": warnings(results, trivial[0]),
-    }
+    notes += interrupted(examples, entry, stopped)
+    data = about(
+        opened, entry, str(done[0].learner.task), examples, len(ground.sum) - opened.unused, max(reading - ground.seconds, 0.0)
+    )
+    data |= {"baselines": trivial, "warnings": warnings(results, trivial[0])}
     return Report(kind, data, results, None, notes, own.get("sort") or entry.decides)
 
 

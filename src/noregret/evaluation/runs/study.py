@@ -18,7 +18,7 @@ from ...learners.learner import Learner
 from ...spelling import distinct, made, spelled, titled
 from ...streams.stream import Stream, known_options, stream
 from ...text import plural
-from ...training.by_task import BY_TASK, first_learner, made_for, suited, task_named, task_of
+from ...training.by_task import BY_TASK, first_learner, implied, made_for, suited, task_named, task_of
 from ...training.guessing import with_target
 from ...training.opening import opening, opening_of, with_task
 from ...training.pairing import opened_pairs
@@ -31,7 +31,7 @@ from ..comparator.solver import NORMS
 from ..kinds import KINDS
 from ..report.report import Report
 from ..report.summary import known_figure
-from . import component_study, round_study, splits
+from . import component_study, round_study, splits, topic_study
 from .cautions import identifiers, unlearned, warnings
 from .passes import Pass, Watch, between_points, run_pass
 from .run import Run, Settings, assured, draw_alike, whole
@@ -50,15 +50,18 @@ STUDIED = (
 
 STUDIES: dict[str, Callable[..., Report]] = {
     "portfolio": round_study.study, "experts": round_study.study, "components": component_study.study,
+    "topics": topic_study.study,
 }  # fmt: skip  # of tasks that are not measured by answers to rows
 
 
-def apart(task: str | None, models: Any) -> str | None:
-    """Return the task, if it has a study of its own: the one that is named, or that of the learners."""
+def apart(task: str | None, models: Any, source: Any, options: Mapping[str, Any]) -> str | None:
+    """Return the task, if it has a study of its own: the one that is named, that of the learners, or that of the format."""
     first = models[0] if isinstance(models, (list, tuple)) and models else models
     if task is None and isinstance(first, (str, Base, Pipeline)):
         found = made_for(None, first)
         task = str((found.learner if isinstance(found, Pipeline) else found).task)
+    elif task is None and first is None:
+        task = implied(source, options)
     return task if task in STUDIES else None
 
 
@@ -76,7 +79,7 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
     (2000, 2000)
     """
     task = task_named(options)
-    if (own := apart(task, model)) is not None:
+    if (own := apart(task, model, source, options)) is not None:
         return STUDIES[own]("evaluate", own, source, model, y, options)
     chosen = None if model is None else made_for(task, model)
     task = own_task(chosen) if task is None else task
@@ -132,7 +135,7 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
     """
     named = task_named(options)
     models = list(models) if models is not None and not isinstance(models, (str, Base, Pipeline)) else models
-    if (own := apart(named, models)) is not None:
+    if (own := apart(named, models, source, options)) is not None:
         return STUDIES[own]("compare", own, source, models, y, options)
     plan = Plan(options, named)
     given = [made_for(named, m) for m in ([models] if isinstance(models, (str, Base, Pipeline)) else models or [])]
@@ -176,7 +179,7 @@ def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     [0.01, 0.1, 1.0]
     """
     task = task_named(options)
-    if (own := apart(task, model)) is not None:
+    if (own := apart(task, model, source, options)) is not None:
         return STUDIES[own]("sweep", own, source, model, y, options)
     base = bare(made_for(task, model))
     grid = {k: listed(options.pop(k)) for k in list(options) if k in base.defaults and k != "hash_bits"}
