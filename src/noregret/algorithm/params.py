@@ -32,7 +32,7 @@ class Range:
         return number
 
     def __str__(self) -> str:
-        return f"{self.ends[0]}{self.low:g}, {self.high:g}{self.ends[1]}"
+        return f"{self.ends[0]}{self.low:.10g}, {self.high:.10g}{self.ends[1]}"
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from .unlabelled import Followed, UnlabelledRun, about, ended, interrupted, own_
 
 TAKES = ("K", "completion", "window", "fading", "gap", "limit", "sort")  # options of such studies
 AT_ONCE = 256  # documents that are learned together, at most
-SOON = 2_000_000  # words up to which the gap is found without being asked for
+SOON = 500_000  # words up to which the gap is found without being asked for
 
 
 class Taken(NamedTuple):
