@@ -96,7 +96,7 @@ class HDP(TopicModel):
     # ---- documents -----------------------------------------------------------------------------------------------------
     def new_table(self, n: int) -> Table:
         """Return room for psi(lambda) of n words and its exponential."""
-        wide = up_to(LANES, self.dims["topic"] + 1)
+        wide = up_to(LANES, self.dims["topic"])
         return np.empty((n, wide)), np.empty((n, wide))
 
     def weighed(self, words: np.ndarray, first: int, table: Table) -> None:
@@ -110,25 +110,19 @@ class HDP(TopicModel):
         """Return proportions and bounds of documents."""
         s, p, K, T = self.state, self.params, self.dims["topic"], int(self.params.T)
         starts, _, data = rows.arrays
-        n, wide, side = (up_to(LANES, size) for size in (int(np.diff(starts).max(initial=1)), K + 1, T - 1))
+        n, wide, side = (up_to(LANES, size) for size in (int(np.diff(starts).max(initial=1)), K, T - 1))
         G, L = np.empty((rows.n, K)), np.empty(rows.n)
         sigma = np.append(self.sigma, np.zeros(wide - K))
         how = (sigma, self.mean, T, float(p.alpha0), isinstance(p.zeta, ByWords), int(p.iterations), float(p.tolerance))
         into = (s.Sum, s.uses) if learn else (np.empty((0, K)), np.empty(K))
-        words = (np.zeros((up_to(BLOCK, K + 1), n)), np.empty((n, wide)), np.empty(n))
-        shares = (np.zeros((up_to(BLOCK, T), n)), np.zeros((up_to(BLOCK, T), wide)), np.empty((up_to(BLOCK, T), wide)))
-        sticks = (
-            np.ones((3, side)),
-            np.empty((3, side)),
-            np.empty((3, side)),
-            np.empty(T),
-            np.empty(wide + BLOCK, np.int64),
-            np.ones(T),
-            np.empty((2, T)),
-        )
+        words = (np.zeros((up_to(BLOCK, K), n)), np.empty((n, wide)), np.empty(n))
+        high = up_to(BLOCK, T)
+        shares = (np.zeros((high, n)), np.zeros((high, wide)), np.empty((high, wide)))
+        sticks = (np.ones((3, side)), np.empty((3, side)), np.empty((3, side)), np.empty(T), np.empty(T, np.int64))
+        sums = (np.ones(T), np.empty((2, T)))
         scratch = (np.zeros(wide), np.zeros(wide), np.zeros(T), np.empty(n), np.empty(n))
         compiled(infer_with_sticks)(
-            starts, where, data, known, *table, s.total, self.eta, *how, G, L, *into, *words, *shares, *sticks, *scratch
+            starts, where, data, known, *table, s.total, self.eta, *how, G, L, *into, *words, *shares, *sticks, *sums, *scratch
         )  # fmt: skip
         return G, L
 

@@ -1,7 +1,9 @@
 """The compiled steps of the online HDP: which topics the sticks of a document point to, and which sticks its words come from.
 
 Z = c zeta, how often words come from sticks, has a row for each stick, and B = E[ln beta] one for each topic: loops over words
-vectorise. Words are a multiple of LANES, those that fill up of count 0: what is left over would be taken one by one.
+vectorise. Words and topics are a multiple of LANES, those that fill up of count or weight 0: what is left over would be taken one
+by one. B does not fit the first cache of a processor, so loops over blocks of its rows are the outer ones. The tables of a batch
+have a row for each word: P = psi(lambda), and E = exp(P) over the largest of the word.
 """
 
 from __future__ import annotations
@@ -181,7 +183,7 @@ def softmax_columns(Z, T, x, w, c, top, whole):
 # ---- sticks ------------------------------------------------------------------------------------------------------------
 @strict
 def break_sticks(ab, psis, logs, T, alpha0, out):
-    """Write E[ln sigma_t] of sticks that are Beta(a_t, b_t), the last of which is 1; return minus their divergence from Beta(1, alpha0)."""
+    """Write E[ln sigma_t] of sticks that are Beta(a_t, b_t), the last 1; return minus their divergence from Beta(1, alpha0)."""
     for i in range(3):  # a, b and a + b
         psi_and_log_gamma(ab[i], psis[i], logs[i])
     before, found = 0.0, (T - 1) * log(alpha0)
