@@ -200,6 +200,9 @@ def of_readers():
         "svmlight": "".join(f"{1 if k % 2 else -1} 1:{a} 3:{b} 7:{c} 9:{d}\n" for k, (a, b, c, d) in enumerate(four)),
         "vw": "".join(f"{1 if k % 2 else -1} |x a:{a} b:{b} |y c:{c} d:{d}\n" for k, (a, b, c, d) in enumerate(four)),
         "csv": "y,a,b,c,d\n" + "".join(f"{k % 2},{','.join(row)}\n" for k, row in enumerate(four)),
+        "ldac": "".join(f"2 {k % 17 + 3}:{k + 1} {k % 3}:2\n" for k in range(100)) + "0\n",
+        "docword": "101\n20\n200\n" + "".join(f"{k + 1} {k % 3 + 1} 2\n{k + 1} {k % 17 + 4} {k + 1}\n" for k in range(100)),
+        "text": "".join(f"Word{k % 7} and word{k % 11}, word{k % 7}\n" for k in range(100)) + "\n",
     }
     out = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,8 @@ from click.testing import CliRunner
 import noregret as nr
 from noregret.cli import COMMANDS, main, warm
 from noregret.cli.cite import references
-from noregret.engine import compiling
+from noregret.cli.options import TASKS
+from noregret.engine import code_cache, compiling
 
 HEAVY = ("numba", "numpy", "scipy", "sklearn", "pandas", "river")
 
@@ -116,14 +117,17 @@ def test_algorithms_of_a_task():
     assert "pa1_regressor" in text
     assert "AveragedPerceptron" not in text
     assert "'ranking' is not one of" in run("algorithms", "--task", "ranking", code=2).output
+    text = run("algorithms", "--task", "recommendation").output
+    assert "RatingSVD" in text
+    assert "fm_regressor is the usual one" in text
 
 
 def test_algorithms_as_json():
     found = json.loads(run("algorithms", "--json").output)
     rest = [name for task in ("components", "experts", "portfolio", "topics") for name in nr.algorithms(task)]
-    assert sorted(a["name"] for a in found) == sorted([*nr.algorithms(), "multitask", "multitask_regressor", *rest])
-    tasks = {"classification", "regression", "one_class", "portfolio", "experts", "components", "topics"}
-    assert {a["task"] for a in found} == tasks
+    apart = ["multitask", "multitask_regressor", "recommendation.online_svd"]
+    assert sorted(a["name"] for a in found) == sorted([*nr.algorithms(), *apart, *rest])
+    assert {a["task"] for a in found} == {*TASKS}
     one = next(a for a in found if a["name"] == "pa1")
     assert one == {
         "name": "pa1",
@@ -179,7 +183,7 @@ def test_warm_fills_a_cache(tmp_path):
     assert re.search(r"^pa_regressor +\d+ functions? compiled in [\d.]+ s$", first.stdout, re.M)
     assert str(tmp_path) in first.stdout.splitlines()[-1]
     assert re.search(r"^pa1_regressor +in the cache already$", second.stdout, re.M)
-    assert list(tmp_path.glob("noregret_pa_regressor_dense_*.py"))
+    assert list(tmp_path.glob("pa_regressor_dense_learn_*.json"))
 
 
 def test_what_is_warm_is_not_compiled_again():
@@ -194,7 +198,7 @@ def test_what_is_warm_is_not_compiled_again():
 def test_warm_as_json():
     found = json.loads(run("warm", "pa", "--jobs", "1", "--json").output)
     assert found["learners"] == ["pa"]
-    assert found["cache"] == str(compiling.cache_directory())
+    assert found["cache"] == str(code_cache.directory())
 
 
 def test_warm_refuses():

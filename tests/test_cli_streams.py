@@ -106,7 +106,7 @@ def test_an_option_whose_name_is_taken_gets_another():
 
 def test_options_of_other_learners_are_refused():
     said = refused("evaluate", LINEAR, "--model", "perceptron", "-C", "1")
-    assert "'-C': it is an option of alma, bpa_nn, bpa_p, bpa_s, duol and 9 others." in said
+    assert "'-C': it is an option of alma, bpa_nn, bpa_p, bpa_s, duol and 9 more." in said
     assert "perceptron has --beta, --gamma" in said
     assert "Name the learner with --model" in refused("evaluate", LINEAR, "-C", "1")
     assert "No such option '--nonsense'" in refused("evaluate", LINEAR, "--model", "pa1", "--nonsense", "1")
@@ -250,14 +250,14 @@ def test_tables(here):
     assert (found["examples"], found["data"]["classes"], found["data"]["features"]) == (100, 2, 8)
     assert "no column 'labl'; did you mean 'label'" in refused("evaluate", "colors.csv", "--target", "labl", "-m", "pa1", code=1)
     (here / "other.csv").write_text(COLORS.replace("label", "outcome"))
-    said = "has no labels: name their column (target, --target), one of color, size, outcome, key"
+    said = "has no labels: name their column (--target), one of color, size, outcome, key"
     assert f"other.csv {said}" in refused("evaluate", "other.csv", "-m", "pa1", code=1)
     rows = run("train", "-", "--format", "csv", "-m", "pa1", "--save", "m.nr", input=COLORS.replace("label", "outcome"), code=1)
     assert f"standard input {said}" in rows.stderr
 
 
 def test_a_target_that_is_guessed_is_said_and_remembered(here):
-    said = "No target was named: column 'label' was taken (target, --target)."
+    said = "No target was named: column 'label' was taken (--target)."
     done = run("train", "colors.csv", "--ignore", "key", "-m", "pa1", "--save", "m.nr")
     assert done.stderr == f"Note: {said}\n"
     assert said in run("evaluate", "colors.csv", "-m", "pa1", "--no-regret", "--quiet").stdout

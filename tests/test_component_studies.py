@@ -12,6 +12,7 @@ from noregret.cli import main
 from noregret.evaluation.comparator import subspace_regret
 from noregret.evaluation.measures import residuals
 from noregret.evaluation.report import images
+from noregret.evaluation.runs import gap
 from noregret.streams.delimited import CsvReader
 
 N, D = 150, 6
@@ -109,16 +110,41 @@ def test_regret_is_left_out_with_the_reason(rows, monkeypatch):
     report = nr.compare(rows, ["dictionary:k=2", "online_svd", "online_svd:r_max=2,missing=impute", "online_pca"])
     assert [bool(row["regret"]) for row in report.learners] == [False, False, False, True]
     said = " ".join(report.notes)
-    assert "dictionary k=2 was left out: the problem is not convex" in said
+    assert "Gap: dictionary k=2 left" in said
+    assert "It is no regret: the problem is not convex" in said
     assert "online_svd was left out: its rank has no limit" in said
     assert "it fills in unknown entries" in said
     assert nr.evaluate(rows, "online_pca", regret=False).learners[0]["regret"] is None
     monkeypatch.setattr(subspace_regret, "SOON", 10.0)
     report = nr.evaluate(rows, "online_pca")
-    assert "takes long. Ask with" in report.notes[0]
+    assert "takes long. Ask for it" in report.notes[0]
     assert nr.evaluate(rows, "online_pca", regret=True).learners[0]["regret"] is not None
     monkeypatch.setattr(subspace_regret, "MOST", D - 1)
     assert "at most 5 features, and there are 6" in nr.evaluate(rows, "online_pca").notes[0]
+
+
+def test_the_gap_of_a_dictionary_is_to_itself_after_ten_passes(rows, monkeypatch):
+    m = nr.DictionaryLearner(k=4, S=7)
+    paid = m.learn_many(rows).sum()
+    m.finish()
+    for _ in range(9):
+        m.partial_fit(rows).finish()
+    row = nr.evaluate(rows, nr.DictionaryLearner(k=4, S=7)).learners[0]
+    assert row["gap"]["comparator"] == pytest.approx(m.errors(rows).sum())
+    assert row["gap"]["value"] == pytest.approx(paid - m.errors(rows).sum())
+    assert row["metrics"]["gap"] == pytest.approx(row["gap"]["value"] / len(rows))
+    monkeypatch.setattr(gap, "SOON", 10.0)
+    report = nr.evaluate(rows, nr.DictionaryLearner(k=4, S=7))
+    assert "nine more passes over these rows take long" in report.notes[0]
+    assert "gap" not in report.learners[0]
+    assert "gap" in nr.evaluate(rows, nr.DictionaryLearner(k=4, S=7), regret=True).learners[0]
+
+
+def test_the_angle_to_the_best_subspace(rows):
+    m = nr.OnlinePCA(k=2)
+    found = nr.evaluate(rows, m).learners[0]["metrics"]["angle"]
+    assert found == pytest.approx(np.degrees(nr.best_subspace(rows, 2).angle(m.components_)), abs=1e-9)
+    assert 0.0 < found < 90.0
 
 
 def test_more_components_than_features_leave_nothing(rows, tmp_path):

@@ -19,6 +19,7 @@ import noregret as nr
 from noregret.cli import main
 from noregret.streams import delimited, growing
 from noregret.streams import svmlight as svmlight_reader
+from noregret.streams.text_reader import Copied
 from noregret.training.job import train
 
 MODELS = [
@@ -427,7 +428,7 @@ def test_a_followed_file_that_changes_is_an_error_and_nothing_is_lost(tmp_path, 
         "was replaced by another file": replaced,
         "was rewritten while it was followed: expected its first [0-9,]+ bytes to stay": lambda: log.write_bytes(text[::-1]),
         "was rewritten while": lambda: log.write_bytes(text[: len(text) // 2] + b"1 1:1\n" * len(text)),
-        "No such file": lambda: os.remove(log),
+        "log.svm is gone, which was followed": lambda: os.remove(log),
         "expected a feature as number:value": lambda: log.write_bytes(text + b"1 a:b\n"),
     }
     for said, change in changes.items():
@@ -436,6 +437,35 @@ def test_a_followed_file_that_changes_is_an_error_and_nothing_is_lost(tmp_path, 
         with pytest.raises((ValueError, OSError), match=said):
             train(str(log), "pa1", save=tmp_path / "m.nr", follow=True, stop=stop)
         assert nr.load(tmp_path / "m.nr").n_seen_ == 100
+
+
+def test_a_file_that_is_cut_while_it_is_read_ends_no_process(tmp_path):
+    source = svmlight(tmp_path / "a.svm", 200)
+    reader = growing.Growing(svmlight_reader.SvmlightReader(source, block=512, threads=1), lambda: True)
+    rows = reader.batches()
+    assert next(rows).n
+    blocks = Copied(source, 0)
+    os.truncate(source, 600)
+    with pytest.raises(ValueError, match="expected at least"):
+        list(rows)
+    with pytest.raises(ValueError, match="expected at least"):
+        blocks.window(1000)  # what was there when it was looked for, and is gone when it is read
+    blocks.close()
+
+
+def test_two_trainings_do_not_overwrite_each_other(tmp_path):
+    first, second = (svmlight(tmp_path / f"{name}.svm", 100, seed=k) for k, name in enumerate("ab"))
+    path = tmp_path / "m.nr"
+    train(first, "pa1", save=path)
+
+    def other(rows, opened, model):
+        if rows == 200:
+            train(svmlight(tmp_path / "c.svm", 30, seed=2), save=path, continue_=True)
+
+    with pytest.raises(ValueError, match="m.nr was written by someone else during this training, which is not saved"):
+        train(second, save=path, continue_=True, watch=other)
+    assert nr.load(path).n_seen_ == 130
+    assert train(second, save=path, continue_=True, checkpoint_every=10).examples == 230
 
 
 def test_what_cannot_be_followed(tmp_path):
@@ -513,7 +543,7 @@ def test_columns_that_came_later_are_left_out(tmp_path, monkeypatch, kind):
         run("convert", f"{day}.csv", f"{day}.parquet")
     monday, tuesday = f"mon.{kind}", f"tue.{kind}"
     run("train", monday, "--target", "y", "-m", "pa1", "--save", "m.nr")
-    told = "new: zz. Give the same columns, or leave out those that vary (ignore, --ignore)."
+    told = "new: zz. Give the same columns, or leave out those that vary (--ignore)."
     assert told in run("predict", tuesday, "--model-file", "m.nr", code=1).output
     wanted = run("predict", monday, "--model-file", "m.nr", "--scores").stdout
     assert run("predict", tuesday, "--model-file", "m.nr", "--scores", "--ignore", "zz").stdout == wanted

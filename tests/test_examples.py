@@ -22,6 +22,7 @@ SAYS = {
     "shop_pipeline": "loaded, it says: return",
     "sklearn_pipeline": "accuracy on the rest: 0.9",
     "spam_stream": "most like spam:",
+    "topics": "vaccine trial dose hospital patient",
 }
 
 

@@ -256,7 +256,7 @@ def test_bad_rounds_name_round_and_expert():
     log.learn_one([0.5, 0.5], 1)
     refuses(log, r"expert 1 of round 2 says 1.2; expected a probability within \[0, 1\]", [0.5, 1.2], 1)
     refuses(log, "the truth of round 2 is 2.0; expected 0 or 1", [0.5, 0.5], 2)
-    refuses(log, "give y", [0.5, 0.5])
+    refuses(log, "advice and the truth", [0.5, 0.5])
     hedge = nr.Experts(2, rule="hedge", loss="square")
     refuses(hedge, r"expert 0 of round 1 says -0.5; expected advice for the square loss", [-0.5, 0.5], 1)
     free = nr.Experts(2, loss="square")

@@ -334,7 +334,8 @@ def test_drafts(tmp_path):
         drafts.write("nowhere/m", [])
     assert path.read_bytes() == b"two"
     left = tmp_path / f"real.{'0a' * 8}.tmp"
-    others = [tmp_path / f"other.{'0a' * 8}.tmp", tmp_path / "real.0a.tmp"]
+    mine = tmp_path / f"real.{os.getpid():08x}{'0a' * 4}.tmp"  # of a process that still runs
+    others = [tmp_path / f"other.{'0a' * 8}.tmp", tmp_path / "real.0a.tmp", mine]
     for file in (left, *others):
         file.write_bytes(b"")
     drafts.clear(path)

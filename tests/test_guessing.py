@@ -76,8 +76,8 @@ def test_convert_guesses_the_target_too(tmp_path):
     """Unsaid, the label would be written as a feature."""
     table, out = tmp_path / "a.csv", tmp_path / "a.svm"
     for head, told, first in (
-        ("x,y", "Note: No target was named: column 'y' was taken (target, --target).", "4 0:3"),
-        ("x,z", "Note: No target was named (target, --target): all columns were written as features.", "0:3 1:4"),
+        ("x,y", "Note: No target was named: column 'y' was taken (--target).", "4 0:3"),
+        ("x,z", "Note: No target was named (--target): all columns were written as features.", "0:3 1:4"),
     ):
         table.write_text(f"{head}\n3,4\n5,6\n")
         done = CliRunner().invoke(main, ["convert", str(table), str(out)])

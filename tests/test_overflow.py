@@ -1,5 +1,7 @@
 """Rows whose cells are so large that numbers of a model overflow are refused, and the model stays as it was."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -92,15 +94,59 @@ def test_small_columns_are_standardised(size):
         assert (m.predict(layout(X * size)) == y).mean() > 0.9
 
 
-@pytest.mark.parametrize("model", [nr.PA1(), nr.pipeline(nr.Scale(), nr.PA1())])
-def test_numbers_whose_squares_are_0_are_told(model):
-    X, y = np.random.default_rng(0).standard_normal((40, 3)) * 1e-200, np.arange(40) % 2
-    X[7, 1] = 1e-190
-    with pytest.warns(UserWarning, match=r"below 1e-154 in size.*multiply column 1 and the others"):
-        model.partial_fit(X, y)
+@pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
+def test_columns_whose_squares_are_0_are_told(layout):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    X[:, 1] *= 1e-160
+    with pytest.warns(UserWarning, match=r"all numbers of column 1 are below 1e-154 in size: their squares are 0"):
+        nr.Scale().rows(checking.rows(layout(X), "float64"), True)
+    with pytest.warns(UserWarning, match=r"all numbers of columns 0, 1, 2 are below"):
+        nr.Scale().rows(checking.rows(layout(X * 1e-160), "float64"), True)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-100])
+def test_columns_that_are_lost_beside_others_are_told(size):
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    y = (X[:, 1] > 0).astype(int)
+    X[:, 1] *= size
+    with pytest.warns(UserWarning, match=r"all numbers of column 1 are below 1e-08 in size.*Scale the columns"):
+        nr.PA1().partial_fit(X, y)
+    with pytest.warns(UserWarning, match=r"all numbers of column 'b' are"):
+        nr.PA1().partial_fit([dict(zip("abcde", x.tolist())) for x in X], y)
+    with pytest.warns(UserWarning, match=r"columns 0, 1, 2 and 2 more are"):
+        nr.PA1().partial_fit(X * 1e-9, y)
+    with pytest.warns(UserWarning, match=r"column 'b' are"):
+        nr.pipeline(nr.Table("y"), nr.PA1()).partial_fit([{**dict(zip("abcde", x.tolist())), "y": t} for x, t in zip(X, y)])
+
+
+def test_small_numbers_that_are_learned_from_are_not_told():
+    X = np.random.default_rng(0).standard_normal((400, 3))
+    y = (X[:, 0] > 0).astype(int)
+    few = X.copy()
+    few[:300, 2] = 1e-200  # as chances may be
+    nr.PA1().partial_fit(few, y)
+    for m in (nr.NAG(), nr.Coin(), nr.ScInOL(), nr.pipeline(nr.Scale(), nr.PA1())):
+        assert m.clone().partial_fit(X * 1e-100, y).score(X * 1e-100, y) > 0.9
 
 
 def test_a_column_that_only_rounding_moves_is_constant():
     X = np.column_stack([np.full(50, 0.1) * (1 + 1e-15 * (np.arange(50) % 2)), np.arange(50.0)])
     rows = checking.rows(X, "float64")
     assert not nr.Scale().rows(rows, True).arrays[0][:, 0].any()
+
+
+@pytest.mark.parametrize("name", ["ftrl", "fm_regressor", "hashed", "pool"])
+def test_a_refused_example_leaves_no_names(name):
+    own = {"hashed": nr.FTRL(hash_bits=4), "pool": nr.Hedge(learners=[nr.FTRL(), nr.PA1()])}
+    m = own[name] if name in own else nr.learner(name)
+    for i in range(6):
+        m.learn_one({"a_1": i % 3 - 1.0, "b": 1.0}, i % 2)
+    other = copy.deepcopy(m)
+    for y in (1, 0 if name == "fm_regressor" else 2):  # a label that is known, and one that is not
+        before = m.digest()
+        with pytest.raises(ValueError, match="overflow"):
+            m.learn_one({"a_2": 2.0, "new": 1e308, "b": -1e308}, y)
+        assert m.digest() == before
+    for k in (m, other):
+        k.learn_one({"a_3": 1.0, "new": 2.0}, 1)
+    assert m.digest() == other.digest()

@@ -239,7 +239,7 @@ def test_sine_and_cosine():
     exact = t.astype(np.longdouble)
     assert np.abs(found[:, 0] - np.sin(exact)).max() < 3e-16
     assert np.abs(found[:, 1] - np.cos(exact)).max() < 3e-16
-    far, c, s = np.array([1e7, -3e9, 2.0, 1e15]), np.empty(4), np.empty(4)
+    far, c, s = np.array([1e7, -3e9, 2.0, 9e14]), np.empty(4), np.empty(4)
     assert compiling.compiled(waves)(far, c, s, 2.0)
     assert c == pytest.approx(2 * np.cos(far), abs=1e-15)
     assert s == pytest.approx(2 * np.sin(far), abs=1e-15)
@@ -553,7 +553,8 @@ def test_settings_that_are_refused(make, said):
 @pytest.mark.parametrize(
     ("m", "bad", "said"),
     [
-        (nr.RandomFourier(D=4, kernel=nr.RBF(1e10)), np.full((2, 3), 1e308), "features of row 0 overflow"),
+        (nr.RandomFourier(D=4, kernel=nr.RBF(1e10)), np.full((2, 3), 1e308), r"row 0 has w.x beyond 1e\+15 in size"),
+        (nr.RandomFourier(D=4, form="phase"), np.array([[1.0, 0, 0], [1e17, 0, 0]]), r"row 1 has w.x beyond 1e\+15 in size"),
         (nr.RandomBinning(P=4), np.array([[1.0, 0, 0], [1e300, 0, 0]]), r"row 1 falls into a bin beyond 2\^53"),
         (nr.Nystroem(B=9), np.array([[5.0, 5, 5], [1e300, 0, 0]]), "kernel of row 1 overflows"),
         (nr.Nystroem(B=9, kernel=nr.Polynomial(3)), np.array([[5.0, 5, 5], [1e200, 0, 0]]), "kernel of row 1 overflows"),

@@ -317,27 +317,3 @@ def test_the_error_before_each_rating_in_the_order_of_time(movielens):
     for seed in range(3):
         said = nr.Recommender(seed=seed).learn_many(users, items, y)
         assert np.sqrt(np.mean((said - y)[1:] ** 2)) <= 0.947
-
-
-@pytest.mark.parametrize(("rank", "once", "thrice"), [(5, 0.9188, 0.9119), (10, 0.9144, 0.9073), (20, 0.9128, 0.9068)])
-def test_a_decomposition_of_what_offsets_leave(movielens, rank, once, thrice):
-    """Brand (2003) on a tenth held out: users are rows, unknown entries are imputed; then two passes of revisions."""
-    held = np.arange(len(movielens)) % 10 == 0
-    (u, i, y, _), (v, j, z, _) = movielens[~held].T, movielens[held].T
-    mu = y.mean()
-    item = np.bincount(i, y - mu, 1683) / (25 + np.bincount(i, minlength=1683))
-    user = np.bincount(u, y - mu - item[i], 944) / (10 + np.bincount(u, minlength=944))
-    X = np.full((944, 1683), np.nan)
-    X[u, i] = y - mu - item[i] - user[u]
-    order = u[np.sort(np.unique(u, return_index=True)[1])]
-
-    def error(rest):
-        return np.sqrt(np.mean((np.clip(mu + item[j] + user[v] + rest, 1, 5) - z) ** 2))
-
-    assert error(0.0) == pytest.approx(0.9464, abs=5e-5)
-    m = nr.OnlineSVD(r_max=rank, missing="impute", nu=1.0).partial_fit(X[order])
-    assert error(m.complete(X)[v, j]) <= once + 0.002
-    for _ in range(2):
-        for k, row in enumerate(order.tolist()):
-            m.revise(k, X[row])
-    assert error(m.complete(X)[v, j]) <= thrice + 0.002

@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -279,9 +280,9 @@ def test_options_without_a_meaning_are_refused(market):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("2020-03-01,1.0,0.0,1.0", "asset 'BBB' of day 3 has the relative 0"),
-        ("2020-03-01,1.0,1.0,-0.5", "asset 'CCC' of day 3 has the relative -0.5"),
-        ("2020-03-01,1.0,,1.0", "asset 'BBB' of day 3 has the relative nan"),
+        ("2020-03-01,1.0,0.0,1.0", "bad.csv, row 3: asset 'BBB' has the relative 0"),
+        ("2020-03-01,1.0,1.0,-0.5", "bad.csv, row 3: asset 'CCC' has the relative -0.5"),
+        ("2020-03-01,1.0,,1.0", "bad.csv, row 3: asset 'BBB' has the relative nan"),
         ("2020-03-01,1.0,oops,1.0", "row 3, asset 'BBB': expected a number, found 'oops'"),
         ("2020-03-01,1.0,1.0", "bad.csv:4"),
         ("2020-03-01,55.5,70.1,90.2", "look like prices"),
@@ -310,6 +311,25 @@ def test_bad_prices_are_named(tmp_path, prices):
     assert "--missing hold" in found
     run("evaluate", tmp_path / "p.csv", "--task", "portfolio", "--prices", "--missing", "hold")
     assert "no column 'day'" in run("evaluate", tmp_path / "p.csv", "--task", "portfolio", "--time", "day", code=1)
+
+
+def test_a_word_among_prices_gets_the_advice_for_prices(tmp_path, prices):
+    path = Path(written(tmp_path / "p.csv", prices))
+    rows = path.read_text().splitlines()
+    rows[70] = rows[70].rpartition(",")[0] + ",n/a"
+    path.write_text("\n".join(rows) + "\n")
+    told = run("evaluate", path, "--task", "portfolio", "--prices", code=1)
+    assert "an empty cell with --missing hold if the price did not change that day, in column 'CCC', found 'n/a'" in told
+    assert "categorical" not in told
+
+
+def test_a_year_is_not_told_from_a_few_days(tmp_path, prices):
+    for days, told in ((19, False), (20, True)):
+        report = nr.evaluate(written(tmp_path / "p.csv", prices[: days + 1]), "portfolio.pamr", prices=True)
+        figures = report.learners[0]["metrics"]
+        assert [figures[k] is not None for k in ("annual_return", "volatility", "sharpe")] == [told] * 3
+        assert any("Figures of a year are left out: 19 days" in line for line in report.data["warnings"]) is not told
+        assert ("% a year" in report.to_html()) is told
 
 
 def test_days_out_of_order_are_refused(tmp_path, prices):
@@ -466,7 +486,7 @@ def test_new_files_are_matched_by_name_and_date(prices, tmp_path):
     assert "has learned to 2020-03-11" in run("predict", again, "--model-file", half, code=1)
     wider = written(tmp_path / "d.csv", prices[40:, [0, 1, 2, 0]], names=[*ASSETS, "DDD"], first="2020-03-12")
     found = run("train", wider, "--save", path, "--continue", code=1)
-    assert "asset 'DDD' is new; the model has 3 assets: leave it out (ignore, --ignore DDD)" in found
+    assert "asset 'DDD' is new; the model has 3 assets: leave it out (--ignore DDD)" in found
     assert path.read_bytes() == half.read_bytes()
     run("train", wider, "--save", path, "--continue", "--ignore", "DDD")
     np.testing.assert_allclose(nr.load(path).weights_, want.weights_, rtol=1e-9)
@@ -528,6 +548,16 @@ def test_predict_mixes_advice(tmp_path):
     np.testing.assert_allclose(said, nr.load(path).predict(A[:2, :2]))
     assert len(run("predict", new, "--model-file", path, "--limit", 1).split()) == 1
     assert float(run("predict", "--model-file", path).splitlines()[0].split("\t")[1]) > 0.99
+
+
+def test_advice_that_is_refused_is_named_by_file_and_row(tmp_path):
+    path = tmp_path / "advice.csv"
+    path.write_text("a,b,y\n" + "0.1,0.9,1\n" * 30)
+    run("train", path, "--task", "experts", "--target", "y", "--save", tmp_path / "m.nr")
+    path.write_text("a,b,y\n" + "0.1,0.9,1\n" * 30 + "0.1,,1\n")
+    for target in ((), ("--target", "y")):
+        told = run("predict", path, "--model-file", tmp_path / "m.nr", *target, code=1)
+        assert "advice.csv, row 31: expert 'b' is nan; expected a finite number" in told
 
 
 def test_inspect_shows_weights_and_standing(market, tmp_path):

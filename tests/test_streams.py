@@ -374,7 +374,7 @@ from noregret.cli import warm
 from noregret.engine import compiling
 
 warm.use(warm.READERS, True)
-known = sum(len(d.signatures) for d in compiling._compiled)
+known = compiling.ready()
 folder = sys.argv[1]
 for source, options in (
     ("a.svm", {}), ("a.vw", {}), ("a.csv", {"target": "y"}),
@@ -383,7 +383,7 @@ for source, options in (
 ):
     opened = nr.stream(f"{folder}/{source}", **options)
     assert sum(b.data.n for b in opened.chunks()) == 2
-assert sum(len(d.signatures) for d in compiling._compiled) == known > 8
+assert compiling.ready() == known > 8
 """
 
 

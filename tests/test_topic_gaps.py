@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import noregret as nr
-from noregret.evaluation.runs import gaps
+from noregret.evaluation.runs import topic_study
 
 N, V = 90, 12
 
@@ -54,8 +54,8 @@ def test_the_gap_is_to_ten_passes(rows, monkeypatch):
     assert row["gap"]["average"] == pytest.approx(np.log(row["metrics"]["perplexity"] / after.perplexity(rows)))
     assert row.get("regret") is None
     assert "nats a word to the same model after 10 passes" in " ".join(str(report).split())
-    monkeypatch.setattr(gaps, "SOON", 10)
-    assert any("ask with gap=True" in note for note in nr.evaluate(rows, make()).notes)
+    monkeypatch.setattr(topic_study, "SOON", 10)
+    assert any("Ask for it (gap=True, --gap)" in note for note in nr.evaluate(rows, make()).notes)
     assert "gap" in nr.evaluate(rows, make(), gap=True).learners[0]
 
 

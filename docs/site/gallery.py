@@ -168,6 +168,16 @@ def trust(ax: Any, module: ModuleType, said: str) -> None:
     labelled(ax, "days", "weight")
 
 
+def shares(ax: Any, module: ModuleType, said: str) -> None:
+    """Draw the shares of the topics of the example, of which one turns up late, in stretches of 50 documents."""
+    m = nr.OnlineLDA(K=4, eta=0.1, S=20, tau0=8, D=2000, seed=1)
+    Z = np.array([m.learn_one(text) for text, _ in module.stream(2000)])
+    names = [", ".join(words) for words in m.topics(2)]
+    ax.stackplot(np.arange(50, 2001, 50), Z.reshape(40, 50, 4).mean(1).T, labels=names)
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    ax.set(xlabel="documents", ylabel="share")
+
+
 def labelled(ax: Any, x: str, y: str) -> None:
     """Name the axes, and the lines if they have names."""
     ax.set_xlabel(x)
@@ -191,4 +201,5 @@ DRAWN = {
     ),
     "sklearn_pipeline": digits,
     "spam_stream": mistakes("message", lambda: nr.PA1(C=0.1), 3000),
+    "topics": shares,
 }

@@ -61,6 +61,7 @@ _NAMES = {
     "unsupervised.hdp": "OnlineHDP",
     "unsupervised.lda": "OnlineLDA",
     "unsupervised.pca": "OnlinePCA",
+    "unsupervised.rating_svd": "RatingSVD",
     "unsupervised.svd": "OnlineSVD",
 }
 _WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -12,10 +12,11 @@ import numpy as np
 from .engine.elementary import exp
 from .files.json_values import Tensors, expect
 from .inputs.checking import Rows
+from .inputs.events import clipped, coded, named, running, sized
 from .learners.base import not_learned
 from .learners.learner import Learner, Progress, has_bias
 from .learners.learner_file import restored
-from .registry import learner as made
+from .spelling import made
 from .tasks.classes import sign
 from .tasks.classification import Classifier
 from .tasks.regression import Regressor
@@ -23,7 +24,12 @@ from .text import plural
 from .transforms.front import Front
 from .transforms.pipeline import Pipeline
 from .transforms.table import Table
+from .unsupervised.rated import item_first
+from .unsupervised.rating_svd import RatingSVD
+from .unsupervised.svd import OnlineSVD
 
+ROOM = "recommendation."  # what the names of learners of ratings begin with
+LARGE = 1e6  # of a rating that needs no second look
 GUEST = "\0"  # a user that no file can name
 PASSES = 10  # over the ratings of a guest
 
@@ -35,17 +41,18 @@ class Recommender(Pipeline):
     w_0 + w_user + w_item + <v_user, v_item>. What is unknown counts nothing: a new user is given the mean of an item, and the other
     way round. Predictions are kept within the scale: `low` to `high`, or the ratings seen.
 
-    Parameters: `learner`, a name or a learner: "fm_regressor" or another regressor for ratings; "fm" or another classifier for yes
-    and no, whose predictions are probabilities by the logistic function of the score. Other keywords are parameters of the learner
-    named. `keep=False` does not remember who rated what: `top` then lists everything, and memory grows with users and items only.
-    `user` and `item` are the columns of a table from which it learns: `nr.train(..., task="recommendation")` makes one.
+    Parameters: `learner`, a name or a learner: "fm_regressor" or another regressor for ratings; "online_svd" (RatingSVD), or an
+    OnlineSVD, to decompose the matrix of users and items; "fm" or another classifier for yes and no, whose predictions are
+    probabilities by the logistic function of the score. Other keywords are parameters of the learner named. `keep=False` does not
+    remember who rated what: `top` then lists everything, and memory grows with users and items only ("online_svd" keeps
+    ratings). `user` and `item` are the columns of a table from which it learns: `nr.train(..., task="recommendation")` makes one.
 
     Users and items are texts or whole numbers; 7 and "7" are one.
 
     Read back: `users_`, `items_`, `n_seen_`, `scale_`, `learner`.
 
     Pitfalls: in one pass, offsets of users and items do nearly everything; factors add little before there are some ten ratings
-    of each. A pair that is rated again is learned again.
+    of each. A pair that is rated again is learned again; of "online_svd" it is revised.
 
     Rendle (2010), *Factorization machines*; Koren, Bell, Volinsky (2009), *Matrix factorization techniques*.
 
@@ -72,9 +79,11 @@ class Recommender(Pipeline):
         **params: Any,
     ) -> None:
         if isinstance(learner, str):
-            learner = made(learner, **params)
+            learner = made(learner, params, ROOM)
         elif params:
             raise TypeError(f"{', '.join(params)}: set the parameters of a learner on the learner itself")
+        if isinstance(learner, OnlineSVD):
+            learner = RatingSVD.like(learner)
         if not isinstance(learner, (Classifier, Regressor)):
             raise TypeError(f"expected a regressor or a classifier, or the name of one, got {learner!r}")
         if low is not None and high is not None and not low < high:
@@ -183,7 +192,7 @@ class Recommender(Pipeline):
     # ---- learning ------------------------------------------------------------------------------------------------------
     def learn_one(self, user: Any, item: Any, rating: Any) -> float:  # type: ignore[override]  # of events, not of rows
         """Learn one rating; return the prediction from before."""
-        if type(rating) is not float or self.yes_no or rating - rating != 0.0:
+        if type(rating) is not float or self.yes_no or not -LARGE < rating < LARGE:
             rating = float(self._targets([rating])[0])
         users, items = self._places
         try:
@@ -192,7 +201,7 @@ class Recommender(Pipeline):
             u, i = self._joined(user, item)
         m, (known, learn) = self.steps[-1].model, self._by_pairs
         if known is not m.args:
-            learn = m.learner_of_pairs() or (lambda u, i, y: float(m.learn_row(np.array([u, i], np.uint32), np.ones(2), y)[0]))
+            learn = m.learner_of_pairs() or self._learn_pair
             self._by_pairs = m.args, learn
         f: float = learn(u, i, rating)
         low, high = self._scale
@@ -207,6 +216,10 @@ class Recommender(Pipeline):
             return float(1.0 / (1.0 + exp(-self._yes * f)))
         low, high = low if self.low is None else self.low, high if self.high is None else self.high
         return f if low <= f <= high or not low <= high else low if f < low else high
+
+    def _learn_pair(self, u: int, i: int, y: float) -> float:
+        """Learn a rating of two places as a row; return the score from before."""
+        return float(self.learner.model.learn(self._pairs(np.array([[u, i]])), np.array([y]), None)[0, 0])
 
     def _joined(self, user: Any, item: Any) -> tuple[int, int]:
         """Return the places of a user and an item that may be new."""
@@ -268,7 +281,7 @@ class Recommender(Pipeline):
         if not np.isfinite(y).all():
             at = int(np.argmin(np.isfinite(y)))
             raise ValueError(f"rating {at}: expected a finite number, got {ratings[at]!r}")
-        return y
+        return self.learner.targets(y, len(y))
 
     def _signs(self, ratings: Any) -> np.ndarray:
         """Return the sides of yes and no; they are True and False, or as the table has them from which this has learned."""
@@ -315,6 +328,7 @@ class Recommender(Pipeline):
 
     def _pairs(self, places: np.ndarray) -> Rows:
         """Return users and items at these places as rows; a place below 0 is that of nobody."""
+        places = places[:, ::-1] if item_first(self._own) else places  # as rows of the table are
         there = places >= 0 if places.dtype.kind == "i" else np.ones(places.shape, bool)
         indptr = np.concatenate([[0], np.cumsum(there.sum(1))])
         flat = places[there].astype(np.uint32)
@@ -343,12 +357,18 @@ class Recommender(Pipeline):
     def top(self, user: Any, n: int = 10, seen: bool = False) -> list[tuple[str, float]]:
         """Return the n items that a user would rate highest, best first, with ratings; those rated already only if `seen`."""
         self._learned()
-        at, listed = self._known(0, user), self._listed()
+        at = self._known(0, user)
+        rated = set() if seen else self._rated_by(at)
+        return self._best(
+            rated, n, lambda items: self._scored(np.column_stack([np.full(len(items), -1 if at is None else at), items]))
+        )
+
+    def _best(self, rated: Collection[int], n: int, rate: Callable[[np.ndarray], np.ndarray]) -> list[tuple[str, float]]:
+        """Return the n best of the items that are not among those rated, best first; `rate` has the ratings of places."""
+        listed = self._listed()
         places = np.array(listed.places[1], np.int64)
-        here = np.arange(len(places))
-        if not seen and (rated := self._rated_by(at)):
-            here = np.flatnonzero(~np.isin(places, list(rated)))
-        f = self._scored(np.column_stack([np.full(len(here), -1 if at is None else at), places[here]]))
+        here = np.flatnonzero(~np.isin(places, list(rated)))
+        f = rate(places[here])
         return [(listed.names[1][here[k]], float(f[k])) for k in np.argsort(-f, kind="stable")[:n].tolist()]
 
     def similar(self, item: Any, n: int = 10) -> list[tuple[str, float]]:
@@ -372,6 +392,11 @@ class Recommender(Pipeline):
     def fold_in(self, ratings: Mapping[Any, Any], n: int = 10) -> list[tuple[str, float]]:
         """Return the top n for somebody who is not a user and has rated these items; nothing is learned."""
         self._learned()
+        m: Any = self.learner.model
+        if hasattr(m, "guessed"):
+            known = {at: rating for item, rating in ratings.items() if (at := self._known(1, item)) is not None}
+            given = np.array(list(known), np.int64), self._targets(list(known.values()))
+            return self._best(known, n, lambda items: self._within(m.guessed(*given, items), *self._scale))
         other = copy.deepcopy(self)
         for _ in range(PASSES):
             for item, rating in ratings.items():
@@ -441,8 +466,7 @@ def pairs_of(rows: Rows, table: Table) -> np.ndarray:
     out = np.full((rows.n, 2), -1, np.int64)
     whole = np.flatnonzero(np.diff(indptr) == 2)
     out[whole] = numbers[indptr[whole][:, None] + np.arange(2)]
-    user, item = table.categorical
-    return out[:, ::-1] if [n for n in table.column_roles if n in (user, item)] == [item, user] else out
+    return out[:, ::-1] if item_first(table) else out
 
 
 class Listed(NamedTuple):
@@ -451,53 +475,3 @@ class Listed(NamedTuple):
     all: list[str]
     names: tuple[list[str], list[str]]
     places: tuple[list[int], list[int]]
-
-
-class Coded(NamedTuple):
-    """Names as codes: that of code n is the n-th of `names`, and came first at the n-th place of `first`."""
-
-    names: list[Any]
-    first: list[int]
-    codes: np.ndarray
-
-
-def coded(names: Any, kind: int) -> Coded:
-    """Return users or items as codes; refuse what is neither text nor a whole number."""
-    if isinstance(names, np.ndarray) and names.dtype.kind in "iu":
-        found, first, codes = np.unique(names, return_index=True, return_inverse=True)
-        return Coded(found.tolist(), first.tolist(), codes)
-    known: dict[Any, int] = {}
-    listed = names.tolist() if isinstance(names, np.ndarray) else names
-    try:
-        codes = np.array([known.setdefault(one, len(known)) for one in listed], np.int64)
-    except TypeError:  # of what cannot be a key
-        codes = np.zeros(0, np.int64)
-        known = {}
-    for one in known or listed:
-        named(kind, one)
-    first = np.full(len(known), len(codes))
-    np.minimum.at(first, codes, np.arange(len(codes)))
-    return Coded([*known], first.tolist(), codes)
-
-
-def sized(values: Any) -> Any:
-    """Return values of which one can tell the number."""
-    values = values.to_numpy() if hasattr(values, "to_numpy") else values
-    return values if isinstance(values, np.ndarray) else [*values]
-
-
-def named(kind: int, one: Any) -> str:
-    """Return a user or an item as text; refuse what is neither text nor a whole number."""
-    if (isinstance(one, str) and one) or (isinstance(one, (int, np.integer)) and not isinstance(one, bool)):
-        return str(one)
-    raise TypeError(f"{('a user', 'an item')[kind]} is a text or a whole number, got {one!r}")
-
-
-def running(y: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scale before each of these ratings, given that before the first."""
-    return np.minimum.accumulate(np.append(low, y))[:-1], np.maximum.accumulate(np.append(high, y))[:-1]
-
-
-def clipped(f: np.ndarray, low: Any, high: Any) -> np.ndarray:
-    """Return scores within a scale, one for all or one for each; where it is empty, as they are."""
-    return np.where(np.less_equal(low, high), np.clip(f, np.minimum(low, high), np.maximum(low, high)), f)

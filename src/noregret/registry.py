@@ -29,8 +29,12 @@ def by_name() -> dict[str, type[Base]]:
 
 
 def known(name: str) -> type[Base] | None:
-    """Return the class of a registry name, None if no learner has it."""
-    return (REGISTRY if name in REGISTRY else by_name()).get(name)
+    """Return the class of a registry name, None if no learner has it; of the families, only that of the learner is imported."""
+    spelt = name.replace("_", "").lower()
+    for module, classes in families.NAMES.items():
+        if spelt in classes.lower().split():
+            importlib.import_module(f"{families.__name__}.{module}")
+    return REGISTRY.get(name) or APART.get(name) or by_name().get(name)
 
 
 def class_of(name: str) -> type[Base]:

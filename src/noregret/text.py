@@ -78,6 +78,12 @@ def size(n: float) -> str:
     return f"{n:.3g} TB"
 
 
+def first_of(words: Sequence[str], most: int) -> str:
+    """Return words with commas between them: 'a, b', or of many the first, 'a, b and 3 more'."""
+    rest = len(words) - most
+    return ", ".join(words[:most]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
 def plural(n: float, noun: str) -> str:
     """Return '1 row', '2 rows', '2 classes', '2 categories'."""
     if n != 1:

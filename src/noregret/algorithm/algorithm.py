@@ -31,6 +31,7 @@ class Declaration:
     takes_cost: ClassVar[bool] = False  # whether `cost=` has a meaning: the step asks for `required`, or the share for `price`
     priced: ClassVar[Any] = None  # the kind of cost whose unit is the learner's own, in place of MaxLoss
     nonnegative: ClassVar[bool] = False  # whether features below 0 are refused
+    scale_free: ClassVar[bool] = False  # whether columns of any unit are learned from alike, however small their numbers
     oriented: ClassVar[bool] = False  # whether it matters which of two classes is the positive one
     grows: ClassVar[bool] = False  # whether memory grows with the updates, and not with the features alone
     merges: ClassVar[str] = "approximate"  # "exact", "approximate" or "none"

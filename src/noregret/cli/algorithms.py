@@ -36,8 +36,20 @@ def command(task: str | None, as_json: bool) -> None:
     click.echo(in_paragraphs(found, shutil.get_terminal_size().columns) if sys.stdout.isatty() else text)
     start = "" if task else WHERE_TO_START
     more = "noregret evaluate --model NAME --help shows the options of one, noregret cite NAME its paper."
-    told = f"{plural(len(rows), 'learner')}. {start}{more}"
+    told = f"{plural(len(rows), 'learner')}. {start}{others(task)}{more}"
     click.echo("\n" + (textwrap.fill(told, shutil.get_terminal_size().columns) if sys.stdout.isatty() else told))
+
+
+def others(task: str | None) -> str:
+    """Return which learners of other tasks do a task, too."""
+    from ..training.by_task import BY_TASK
+
+    entry = None if task is None else BY_TASK[task]
+    return (
+        f"Learners for {' and '.join(entry.of)} do it too; {entry.start} is the usual one. "
+        if entry is not None and entry.of
+        else ""
+    )
 
 
 def in_paragraphs(found: list[dict[str, Any]], width: int) -> str:
@@ -58,17 +70,18 @@ def learners(task: str | None = None) -> list[dict[str, Any]]:
     from ..registry import by_name
 
     order = {task: k for k, task in enumerate(TASKS)}  # tasks of plugins come last
-    found = sorted(by_name().values(), key=lambda cls: (order.get(cls.task, len(order)), cls.name))
+    tasks = {name: name.split(".")[0] if name.split(".")[0] in order else str(cls.task) for name, cls in by_name().items()}
+    found = sorted(by_name().values(), key=lambda cls: (order.get(tasks[cls.name], len(order)), cls.name))
     return [
         {
             "name": cls.name,
             "class": cls.__name__,
-            "task": cls.task,
+            "task": tasks[cls.name],
             "merges": cls.merges,
             "bound": cls.algorithm.bound.name if cls.algorithm.bound else None,
             "cite": cls.cite,
             "summary": summary(cls.__doc__),
         }
         for cls in found
-        if task in (None, cls.task)
+        if task in (None, tasks[cls.name])
     ]

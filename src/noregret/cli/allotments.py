@@ -83,7 +83,7 @@ def advises(model: Any, options: Mapping[str, Any]) -> bool:
 def advised(model: Any, source: Any, options: Mapping[str, Any], out: TextIO, form: str, limit: int | None) -> None:
     """Write the advice of the whole for each row of advice; nothing is learned."""
     from ..streams.round_reader import Manner, rounds
-    from ..training.allocating import NOTED, READ
+    from ..training.allocating import NOTED, READ, rows_in_errors
 
     known = model.extras.get(NOTED, {})
     truth = known.get("target")
@@ -94,7 +94,8 @@ def advised(model: Any, source: Any, options: Mapping[str, Any], out: TextIO, fo
         kept = [k for k, name in enumerate(batch.data.names or []) if name != truth]
         names = None if batch.data.names is None else [batch.data.names[k] for k in kept]
         X = batch.data.arrays[0] if names is None else batch.data.arrays[0][:, kept]
-        found += model.predict(X, names=names).tolist()
+        with rows_in_errors(model, batch):
+            found += model.predict(X, names=names).tolist()
     if form == "json":
         out.write(json.dumps({"predictions": [{"prediction": v} for v in found], "rows": len(found)}, indent=2) + "\n")
     elif form == "jsonl":

@@ -11,6 +11,7 @@ import click
 from ..text import plural, printable, size
 from .options import Command, Option, reading, source_argument, source_of, source_options
 from .progress import watching
+from .wording import options_alone
 
 
 @click.command("convert", cls=Command, short_help="Write a source in another format.")
@@ -52,12 +53,12 @@ def command(source: tuple[str, ...], destination: str, as_json: bool, quiet: boo
         "bytes": os.path.getsize(destination),
         "labels": done.labels,
         "vocabulary": done.vocabulary,
-        "notes": notes,
+        "notes": [options_alone(note) for note in notes],
     }
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
-    for note in notes:
+    for note in found["notes"]:
         click.echo(f"Note: {note}", err=True)
     skipped = f", {plural(done.stream.skipped.count, 'bad row')} left out" if done.stream.skipped.count else ""
     click.echo(f"Wrote {plural(done.rows, 'row')} to {printable(destination)} ({done.kind}, {size(found['bytes'])}){skipped}.")

@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 import click
 
-from ..text import amount
+from ..text import amount, first_of
 from . import plugins
 from .options import Command, Decorator, Option, ParamType
-from .values import Costs, Grouping, Levels, ListOf, Named, Number, Pairs, Values
+from .values import LISTS, Costs, Gathering, Grouping, Levels, ListOf, Named, Number, Pairs, Values
 from .wording import PREFIX, spoken
 
 LEFT_OUT = ("epochs", "shuffle", "seed", "hash_bits", "missing")  # of `fit`, or of the source
@@ -62,14 +62,15 @@ def known() -> dict[str, Any]:
 
 def class_of(spec: str, task: str | None = None) -> Any:
     """Return the class that a name, with or without settings, stands for; under a task it may be a short one."""
-    from ..registry import unknown
+    from .. import registry
 
-    found, name = known(), name_in(spec)
-    room = "" if task is None else entry_of(task).room
-    full = f"{room}{name}"
-    if name not in found and full not in found:
-        raise click.UsageError(unknown(name, room))
-    return found[full if full in found else name]
+    name = name_in(spec)
+    entry = None if task is None else entry_of(task)
+    room = "" if entry is None else entry.room
+    found = (registry.known(f"{room}{name}") if room else None) or registry.known(name)
+    if found is None:
+        raise click.UsageError(registry.unknown(name, "" if entry is None or entry.of else room))
+    return found
 
 
 def entry_of(task: str) -> Any:
@@ -187,8 +188,7 @@ def not_an_option(e: click.NoSuchOption, spec: str | None, ctx: click.Context) -
     ]
     if not having:
         raise e
-    few = ", ".join(having[:5]) + (f" and {len(having) - 5} others" if len(having) > 5 else "")
-    whose = f"No such option {name!r}: it is an option of {few}."
+    whose = f"No such option {name!r}: it is an option of {first_of(having, 5)}."
     if spec is None:
         raise click.UsageError(f"{whose} Name the learner with --model.", ctx) from None
     own = ", ".join(option.opts[0] for option in ctx.meta[EXTRA])
@@ -252,9 +252,10 @@ def options_of(cls: Any, taken: set[str], lists: bool) -> list[Option]:
             flag, kind = f"{flag}/--no-{flag.lstrip('-')}", click.BOOL
         elif kind is bool:
             kind = Named({"true": True, "false": False})
-        if lists and not isinstance(kind, (Values, Levels, Pairs, Costs, Grouping)):
+        if lists and not isinstance(kind, (*LISTS, Grouping)):
             kind = ListOf(kind)
-        found.append(Option([flag, PREFIX + name], type=kind, default=None, metavar=metavar(kind), help=said, group=heading))
+        option = Gathering if isinstance(kind, LISTS) else Option
+        found.append(option([flag, PREFIX + name], type=kind, default=None, metavar=metavar(kind), help=said, group=heading))
     return found
 
 
@@ -310,6 +311,13 @@ def sentence(doc: str, name: str) -> str:
     paragraph = " ".join(doc[at + len("Parameters:") :].split("\n\n")[0].split())
     for clause in re.split(r";\s|\.\s(?=[A-Z])|\.$", paragraph):
         if re.search(rf"`{re.escape(name)}\b", clause):
-            text = clause.replace("`", "").strip()
+            text = in_options(clause.replace("`", "").strip(), name)
             return f"{text[0].upper() + text[1:] if text.startswith('the ') else text}."
     return ""
+
+
+def in_options(text: str, name: str) -> str:
+    """Return what a docstring says about a parameter as the command line has it: values without quotes, switches as options."""
+    text = re.sub(rf"^{name}[:,] ", "", text)
+    text = re.sub(r"\b(\w+)=True\b", lambda found: written(found[1]), text)
+    return re.sub(r'"(\w+)"', r"\1", text).replace("lambda_", "lambda").replace("None", "none")

@@ -14,7 +14,7 @@ import click
 
 from ..files.drafts import check_apart, check_folder
 from ..streams.formats import files
-from .wording import note_names, spoken
+from .wording import note_names, options_alone, spoken
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -330,6 +330,11 @@ watching_options, WATCHING = group(
         help="Of topics: how well half the words of a document tell the other half, of all documents, or of none.  [default: of "
         "one in ten]",
     ),
+    one(
+        "--gap/--no-gap",
+        default=None,
+        help="Of topics: what ten passes over the documents would gain; unless said, where that is quick.",
+    ),
     one("--holdout", metavar="SOURCE", help="Another source, answered at the end without learning."),
     one(
         "--regret/--no-regret",
@@ -365,7 +370,7 @@ watching_options, WATCHING = group(
 def watched(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a study: those of its source, and how it is watched."""
     found = given(options, SOURCE) | given(options, WATCHING)
-    found |= {name: False for name in ("regret", "completion") if options.get(name) is False}
+    found |= {name: False for name in ("regret", "completion", "gap") if options.get(name) is False}
     if "delay" in found and found["delay"] == int(found["delay"]):
         found["delay"] = int(found["delay"])
     return found
@@ -406,6 +411,8 @@ def command_line(ctx: click.Context) -> str:
 def deliver(report: Any, options: Mapping[str, Any], stopped: bool = False) -> None:
     """Print a report, and write the files asked for; one that cannot be written does not cost the report."""
     report.data["command"] = command_line(click.get_current_context())
+    report.notes = [options_alone(note) for note in report.notes]
+    report.data["warnings"] = [options_alone(line) for line in report.data.get("warnings") or []]
     ways = (report.to_html, report.to_csv, report.curves_to_csv, report.plot, report.to_json)
     written, failed = [], []
     for name, write in zip(FILES, ways, strict=True):

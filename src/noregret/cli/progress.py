@@ -199,11 +199,9 @@ def gone(shown: Progress) -> None:
 
 def tell_of_compiling(shown: Progress, ready: threading.Event, what: str) -> None:
     """Say once that code is being compiled, when it takes long."""
-    from ..engine import compiling
+    from ..engine import code_cache, compiling
 
     while not ready.wait(0.25) and shown.calls == 0:
         if monotonic() - shown.start >= PATIENCE and compiling.compilations() > 0:
-            click.echo(
-                f"Compiling {what} for this machine, once; later runs find the code in {compiling.cache_directory()}.", err=True
-            )
+            click.echo(f"Compiling {what} for this machine, once; later runs find the code in {code_cache.directory()}.", err=True)
             return

@@ -21,6 +21,7 @@ from .options import ARGS, Option, ParamType, as_usage, reading, source_argument
 from .own_words import speaker_of
 from .plugins import plugin_option
 from .progress import in_main_thread, watching
+from .wording import options_alone
 
 HANGUP = getattr(signal, "SIGHUP", None)  # the terminal is gone; not every system has it
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -129,7 +130,7 @@ def command(ctx: click.Context, /, source: tuple[str, ...], model: str | None, s
     if options["as_json"]:
         click.echo(json.dumps(found, indent=2))
     else:
-        said = [*(f"Note: {note}" for note in done.notes), *(f"Warning: {line}" for line in found["warnings"])]
+        said = [*(f"Note: {note}" for note in found["notes"]), *(f"Warning: {line}" for line in found["warnings"])]
         for line in said:
             click.echo(line, err=True)
         click.echo("\n".join(filter(None, [sentence(found), compared_words(found, found["added"] == found["examples"])])))
@@ -143,7 +144,7 @@ def check_file(path: Path, resume: bool, overwrite: bool, chosen: Any) -> bool:
     """Return whether there is a model to resume; refuse to overwrite another file, or a training that has not finished."""
     from ..files.model_file import ModelFileError, load
 
-    if not path.exists():
+    if not path.is_file():  # there is none, or a device, which is written to as it is
         return False
     if resume:
         return True
@@ -232,7 +233,7 @@ def facts(done: Any, answered: Any, path: str, seconds: float) -> dict[str, Any]
     front = getattr(done.model, "front", None)
     scaled = front is not None and any(isinstance(m, Scale) for m in front.maps)
     table = front.table if front is not None else None
-    return {
+    found = {
         "model": learner.name,
         "source": done.stream.name,
         "file": path,
@@ -249,6 +250,7 @@ def facts(done: Any, answered: Any, path: str, seconds: float) -> dict[str, Any]
         "notes": list(done.notes),
         "seconds": seconds,
     }
+    return found | {key: [options_alone(line) for line in found[key]] for key in ("notes", "warnings")}
 
 
 def sentence(found: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .options import ParamType
+from .options import Option, ParamType
 
 
 class Number(ParamType):
@@ -141,9 +141,12 @@ class Pairs(ParamType):
         for part in value.split(","):
             label, _, number = part.rpartition("=")
             try:
-                found[self.key(label)] = float(number)
+                key, amount = self.key(label), float(number)
             except ValueError:
                 self.fail(f"expected {self.shown}, got {part!r}", param, ctx)
+            if key in found:
+                self.fail(f"{label} is given twice", param, ctx)
+            found[key] = amount
         return found
 
     def key(self, text: str) -> Any:
@@ -164,6 +167,30 @@ class Costs(Pairs):
         if not (true and colon and said):
             raise ValueError
         return plain(true), plain(said)
+
+
+LISTS = (ListOf, Values, Levels, Pairs)
+
+
+class Gathering(Option):
+    """An option whose value is a list; given several times, it takes them all."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, multiple=True, **kwargs)
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """Return one list, or one dict, of those given; None where there is none."""
+        found = super().process_value(ctx, value)
+        if not found or len(found) == 1:
+            return found[0] if found else None
+        if not isinstance(found[0], dict):
+            return [v for part in found for v in (part if isinstance(part, list) else [part])]
+        joined: dict[Any, Any] = {}
+        for part in found:
+            if twice := joined.keys() & part.keys():
+                raise click.BadParameter(f"{twice.pop()!r} is given twice", ctx, self)
+            joined |= part
+        return joined
 
 
 def plain(text: str) -> Any:

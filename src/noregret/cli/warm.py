@@ -39,7 +39,7 @@ def command(names: tuple[str, ...], quick: bool, jobs: int | None, as_json: bool
     losses, average=True) compiles at first use. The cache is in NOREGRET_CACHE, or in noregret/kernels in the user's
     cache directory; it serves one processor type and one version of Python.
     """
-    from ..engine import compiling
+    from ..engine import code_cache, compiling
     from ..registry import by_name, unknown
 
     known = by_name()
@@ -69,14 +69,14 @@ def command(names: tuple[str, ...], quick: bool, jobs: int | None, as_json: bool
                     "readers": READERS in todo,
                     "seconds": seconds,
                     "processes": jobs,
-                    "cache": str(compiling.cache_directory()),
+                    "cache": str(code_cache.directory()),
                 },
                 indent=2,
             )
         )
     elif jobs > 1:
         kinds = len(todo) - (READERS in todo)
-        click.echo(f"{kinds} learners in {seconds:.1f} s, {jobs} processes; cache: {compiling.cache_directory()}")
+        click.echo(f"{kinds} learners in {seconds:.1f} s, {jobs} processes; cache: {code_cache.directory()}")
 
 
 @contextlib.contextmanager

@@ -12,6 +12,9 @@ PREFIX = "learner_"  # of the names by which a command gets the values of its le
 VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\{[^}]*\}|\.\.\.|[\w+^-]+(?:\.\w+)*(?:\([^)]*\))?"
 
 
+BOTH = re.compile(r"\([\w.]+(?:=(?:'[^']*'|\w+))?, (?=--[a-z])")  # a parameter beside its option: (ignore, --ignore COLUMN)
+
+
 def note_names(ctx: click.Context) -> None:
     """Note the options of a command, for what is said about them when it fails."""
     params = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option)]
@@ -23,6 +26,7 @@ def spoken(text: str) -> str:
 
     Those are known by a value (`drift='adwin'`), by an underscore (`on_drift`), or as the first word before a "must".
     """
+    text = options_alone(text)
     ctx = click.get_current_context(silent=True)
     names: dict[str, click.Option] = {} if ctx is None else ctx.meta.get(NAMES, {})
     if not names:
@@ -30,6 +34,11 @@ def spoken(text: str) -> str:
     known = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
     text = re.sub(rf"^({known})(?= must )", lambda found: flag(names[found[1]]), text)
     return re.sub(rf"(?<![\w/.'\"-])({known})(?:=({VALUE})?|\b)(?![\w/'\"]|\.\w)", lambda found: said(found, names), text)
+
+
+def options_alone(text: str) -> str:
+    """Return a text in which parameters stand beside their options, `(scale=True, --scale)`, with the options alone."""
+    return BOTH.sub("(", text)
 
 
 def said(found: re.Match[str], names: dict[str, click.Option]) -> str:

@@ -1,7 +1,7 @@
 """From plain Python to cached machine code. Only this module and `target` import numba, and only when something is compiled.
 
-A driver text is written to a module whose name carries a fingerprint of all the code it can reach, compiled by Numba and
-cached beside it: a later process loads machine code, and an edit anywhere below is a new name. See CONTRIBUTING for the traps.
+A driver text has a fingerprint of all the code it can reach. Numba compiles it, and machine code is cached under that name: a later
+process loads it without Numba (`native`), and an edit anywhere below is a new name. See CONTRIBUTING for the traps.
 """
 
 from __future__ import annotations
@@ -13,25 +13,21 @@ import inspect
 import os
 import pathlib
 import re
-import sys
-import threading
 import types as pytypes
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from . import processor
+from . import native, processor
 from .words import Word
 
 # No allocation, no reference counts, no GIL; and no entry from C, which would double the compile time.
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, "_nrt": False}
 FAST = {"reassoc", "contract", "nsz"}  # vectorised sums; NaN and infinity still behave
 
-_lock = threading.RLock()
-_compiled: list[Any] = []
 _interpreting = os.environ.get("NOREGRET_JIT", "1") == "0"
 
 
@@ -56,21 +52,14 @@ def level() -> str:
     return "interpreted" if _interpreting else processor.chosen().name
 
 
-def cache_directory() -> pathlib.Path:
-    """Return where compiled code is kept: NOREGRET_CACHE, or the user's cache directory."""
-    given = os.environ.get("NOREGRET_CACHE")
-    home = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
-    return (pathlib.Path(given) if given else home / "noregret" / "kernels").expanduser()
-
-
 def compilations() -> int:
     """Return how many functions this process has compiled, not counting those loaded from the cache."""
-    return sum(sum(d.stats.cache_misses.values()) if d.stats.cache_path else len(d.signatures) for d in _compiled)
+    return native.made["compiled"]
 
 
 def ready() -> int:
     """Return how many compiled functions this process has, whether compiled here or loaded from the cache."""
-    return sum(len(d.overloads) for d in _compiled)
+    return sum(native.made.values())
 
 
 # ---- what a text reaches ---------------------------------------------------------------------------------------------
@@ -176,14 +165,33 @@ def teach(fn: Any) -> None:
 
 @cache
 def _how() -> str:
-    """Return what else decides the machine code: the text of the compiler's modules, and the processor level."""
+    """Return what else decides the machine code: the text of the compiler's modules, and the versions of Numba and LLVM."""
     here = pathlib.Path(__file__)
-    return "\0".join((here.read_text(), here.with_name("target.py").read_text(), repr(processor.chosen())))
+    texts = [here.with_name(name).read_text() for name in (here.name, "emitting.py", "native.py", "target.py")]
+    return "\0".join((*texts, np.__version__, _version_of("numba"), _version_of("llvmlite")))
+
+
+def _version_of(package: str) -> str:
+    """Return what a package says of its version, without importing it."""
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        raise ImportError(f"noregret needs the package {package}: install it, or set NOREGRET_JIT=0 to interpret all code")
+    return pathlib.Path(found.origin).with_name("_version.py").read_text()
 
 
 # ---- building --------------------------------------------------------------------------------------------------------
-def build(name: str, text: str, scope: dict[str, Any], plain: bool = False, nogil: bool = True) -> dict[str, Any]:
-    """Return the namespace of a driver text, its ``@jit`` functions compiled (or interpreted, always if `plain`)."""
+def build(
+    name: str,
+    text: str,
+    scope: dict[str, Any],
+    plain: bool = False,
+    nogil: bool = True,
+    later: Callable[[], dict[str, Any]] = dict,
+) -> dict[str, Any]:
+    """Return the functions of a driver text that are marked ``@jit``, compiled (or interpreted, always if `plain`).
+
+    What `later` returns joins the scope if there is something to compile: it may need Numba.
+    """
     text = f'"""{name}: generated, do not edit."""\n{text}'
     scope = {"np": np, **scope}
     if _interpreting or plain:
@@ -191,63 +199,25 @@ def build(name: str, text: str, scope: dict[str, Any], plain: bool = False, nogi
         exec(text, scope)
         return scope
     roots = [v for v in scope.values() if isinstance(v, (pytypes.FunctionType, Word))]
-    with _lock:
-        taught, mark = reach(roots, [v for v in scope.values() if isinstance(v, type)])
-        digest = hashlib.sha256("\0".join((text, mark, repr(nogil), _how())).encode()).hexdigest()
+    taught, mark = reach(roots, [v for v in scope.values() if isinstance(v, type)])
+    digest = hashlib.sha256("\0".join((text, mark, repr(nogil), _how())).encode()).hexdigest()
+
+    @cache
+    def source(entry: bool) -> dict[str, Any]:
+        from .target import jit
+
         for fn in taught:
             teach(fn)
-        namespace = _load(f"noregret_{name}_{digest[:20]}", text, scope, OPTIONS | {"nogil": nogil})
-        _compiled.extend(namespace[n] for n in re.findall(r"^def (\w+)", text, re.M))
-    return namespace
+        space = {**scope, **later(), "jit": jit(**OPTIONS | {"nogil": nogil, "no_cpython_wrapper": not entry})}
+        exec(text, space)
+        return space
+
+    marked = re.findall(r"^@jit\ndef (\w+)", text, re.M)
+    return {n: native.Native(f"{name}_{n}", digest, partial(_one_of, source, n), nogil) for n in marked}
 
 
-_warned = False
-
-
-def _load(name: str, text: str, scope: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Run a driver text from a file that Numba can cache beside, or without a cache where no file can be written."""
-    global _warned
-    from .target import jit
-
-    path = cache_directory() / f"{name}.py"
-    try:
-        _write_once(path, text)
-        module = pytypes.ModuleType(name)
-        module.__dict__.update(scope, __file__=str(path), jit=jit(cache=True, **options))
-        sys.modules[name] = module  # before running, or the next process cannot load the cached form
-        exec(compile(text, path, "exec"), module.__dict__)
-        return module.__dict__
-    except (OSError, RuntimeError) as e:  # Numba raises RuntimeError where it finds no place to write
-        if not _warned:
-            warnings.warn(f"cannot cache compiled code in {path.parent} ({e}); this process compiles for itself", stacklevel=2)
-            _warned = True
-    scope["jit"] = jit(**options)
-    exec(text, scope)
-    return scope
-
-
-def _write_once(path: pathlib.Path, text: str) -> None:
-    """Write a module unless it is there: the first of several processes wins, and nobody sees half a file."""
-    if _holds(path, text):
-        return
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-    draft.write_bytes(text.encode())
-    try:
-        os.link(draft, path)
-    except OSError:  # it is there, perhaps damaged; or there are no hard links here
-        if not _holds(path, text):
-            draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _holds(path: pathlib.Path, text: str) -> bool:
-    """Return whether a file holds this text."""
-    try:
-        return path.read_bytes() == text.encode()
-    except FileNotFoundError:
-        return False
+def _one_of(source: Callable[[bool], dict[str, Any]], name: str, entry: bool) -> Any:
+    return source(entry)[name]
 
 
 def compiled(fn: Callable[..., Any], *kinds: type) -> Callable[..., Any]:
@@ -265,6 +235,11 @@ def _alone(fn: Callable[..., Any], kinds: tuple[type, ...], interpreting: bool) 
     text = f"@jit\ndef run({args}):\n    return fn({args})\n"
     run: Callable[..., Any] = build(fn.__name__, text, {"fn": fn, **{k.__name__: k for k in kinds}})["run"]
     return run
+
+
+def entry(run: Callable[..., Any], args: Sequence[Any]) -> Callable[..., Any]:
+    """Return the code of a compiled function for arguments of these kinds, which takes others too, but not as fast."""
+    return run.entry(args) if isinstance(run, native.Native) else run
 
 
 @cache

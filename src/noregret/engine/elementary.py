@@ -28,8 +28,7 @@ TINY = 2.2250738585072014e-308  # the least number with all its digits
 # Sine and cosine. Three parts of pi/2, the first two of 33 bits, so that their products with the number of the quadrant are exact
 # below FAR; then the series of Taylor on [-pi/4, pi/4]. Beyond FAR, parts of 26 bits, times the number's upper and lower 26 bits.
 FAR = 1.5e6
-BEYOND = 4e15  # floats are half a radian apart here
-TURN = 6.283185307179586
+BEYOND = 1e15  # floats are an eighth of a radian apart here: a sine is noise
 ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it leaves no bits for fractions
 QUARTERS = 0.6366197723675814
 HALF_1, HALF_2, HALF_3 = 1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21
@@ -211,9 +210,7 @@ def sine_cosine(t: float) -> tuple[float, float]:
 
 
 def far_sine_cosine(t: float) -> tuple[float, float]:
-    """Return sin t and cos t for any finite t; from BEYOND on, of the rest of t by the float nearest to 2 pi."""
-    if abs(t) > BEYOND:
-        t = t % TURN
+    """Return sin t and cos t for |t| < BEYOND."""
     n = np.floor(t * QUARTERS + 0.5)
     high = math.copysign(np.floor(abs(n) / 67108864.0) * 67108864.0, n)
     low = n - high

@@ -46,6 +46,15 @@ def chosen() -> Level:
     return level_for(os.environ.get("NOREGRET_CPU", ""), platform.machine().lower(), cpu_features())
 
 
+@cache
+def identity() -> str:
+    """Return what tells this processor from others, if code is for it alone; else the name of its instruction set."""
+    name = platform.machine().lower()
+    if chosen() is not HOST:
+        return name
+    return " ".join((name, platform.processor(), *sorted(f for f, has in cpu_features().items() if has)))
+
+
 def cpu_features() -> dict[str, bool]:
     """Return what the processor can do, by NumPy's names."""
     core: Any = np._core  # type: ignore[attr-defined]

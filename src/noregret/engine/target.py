@@ -1,20 +1,17 @@
 """Numba's compiler, aimed at a processor level instead of this machine's processor, apart from a user's own Numba code.
 
 Numba has one target, the processor it runs on. This is a second one, made by Numba's extension interface, with its own code
-generator. Functions that only compiled code calls are linked into it as they are and optimised there: they are neither optimised
-apart nor turned into machine code, which saves a quarter of the time of compiling.
+generator. Functions that only compiled code calls are linked where there is an entry and optimised there: they are neither
+optimised apart nor turned into machine code, which saves a quarter of the time of compiling.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import pickle
 from functools import cached_property
 from typing import Any
 
+import llvmlite.binding as llvm
 from numba import jit as numba_jit
-from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.cpu import CPUContext
 from numba.core.dispatcher import Dispatcher
@@ -24,7 +21,6 @@ from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, 
 from . import processor
 
 NAME = "noregret"
-SEAL = hashlib.sha256().digest_size
 
 
 class Library(JITCodeLibrary):
@@ -40,12 +36,35 @@ class Library(JITCodeLibrary):
             super()._optimize_final_module()
 
     def _finalize_final_module(self) -> None:
-        if self.callable or self._shared_module is not None:  # the second: loaded from the cache
+        if self.callable or self._shared_module is not None:
             super()._finalize_final_module()
         else:
             self._finalize_dynamic_globals()
             self._verify_declare_only_symbols()
             self._finalized = True
+
+    def optimised(self, entry: str, function: str) -> Any:
+        """Return the module of an entry to a function and all that it calls, optimised; only the entry can be seen outside."""
+        module = self._final_module
+        for library in dict.fromkeys(self._linking_libraries):
+            module.link_in(library._get_module_for_linking(), preserve=True)
+        module.get_function(function).add_function_attribute("noinline")  # what is inlined where decides the last bits
+        super()._optimize_final_module()
+        for f in module.functions:
+            if not f.is_declaration and f.name != entry:
+                f.linkage = "internal"
+        for variable in module.global_variables:
+            if variable.name.startswith("_ZN08NumbaEnv"):
+                variable.linkage = "internal"
+        module.verify()
+        return module
+
+
+def aim() -> tuple[str, str]:
+    """Return LLVM's name of the processor to make code for, and its features."""
+    level = processor.chosen()
+    features = llvm.get_host_cpu_features().flatten() if level.features is None else level.features
+    return level.cpu or llvm.get_host_cpu_name(), features
 
 
 class Generator(JITCPUCodegen):
@@ -54,11 +73,10 @@ class Generator(JITCPUCodegen):
     _library_class = Library
 
     def _get_host_cpu_name(self) -> Any:
-        return processor.chosen().cpu or super()._get_host_cpu_name()
+        return aim()[0]
 
     def _get_host_cpu_features(self) -> Any:
-        features = processor.chosen().features
-        return super()._get_host_cpu_features() if features is None else features
+        return aim()[1]
 
 
 class Context(CPUContext):
@@ -84,64 +102,10 @@ class Target(CPUTarget):
         return Context(self.typing_context, self._target_name)
 
 
-class SealedFiles(IndexDataCacheFile):
-    """Files of compiled code that end in a checksum: a damaged one is as good as none, and its code is compiled again."""
-
-    def save(self, key: Any, data: Any) -> None:
-        """Write code, if that is possible: a full disk is no reason to stop."""
-        with contextlib.suppress(OSError):
-            super().save(key, data)
-
-    def _load_index(self) -> Any:
-        try:
-            stamp, overloads = pickle.loads(self._unsealed(self._index_path))
-        except OSError:
-            return {}
-        return overloads if stamp == self._source_stamp else {}
-
-    def _save_index(self, overloads: Any) -> None:
-        self._seal(self._index_path, (self._source_stamp, overloads))
-
-    def _load_data(self, name: str) -> Any:
-        return pickle.loads(self._unsealed(self._data_path(name)))
-
-    def _save_data(self, name: str, data: Any) -> None:
-        self._seal(self._data_path(name), data)
-
-    def _seal(self, path: str, value: Any) -> None:
-        body = self._dump(value)
-        with self._open_for_write(path) as file:
-            file.write(body + self._checksum(body))
-
-    def _unsealed(self, path: str) -> bytes:
-        with open(path, "rb") as file:
-            content = file.read()
-        body, found = content[:-SEAL], content[-SEAL:]
-        if found != self._checksum(body):
-            raise OSError(f"{path} is damaged")
-        return body
-
-    def _checksum(self, body: bytes) -> bytes:
-        return hashlib.sha256(self._version.encode() + body).digest()
-
-
-class SealedCache(FunctionCache):
-    """Numba's cache on such files."""
-
-    def __init__(self, py_func: Any) -> None:
-        super().__init__(py_func)
-        where = self._impl.locator
-        self._cache_file = SealedFiles(self._cache_path, self._impl.filename_base, where.get_source_stamp())
-
-
 class LevelDispatcher(Dispatcher):
-    """A compiled function."""
+    """A function that Numba compiles."""
 
     targetdescr = Target(NAME)
-
-    def enable_caching(self) -> None:
-        """Keep machine code in files."""
-        self._cache = SealedCache(self.py_func)
 
 
 class Processors(CPU):

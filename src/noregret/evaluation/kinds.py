@@ -175,7 +175,7 @@ KINDS: dict[str, Kind] = {
         loss="squared_residual",
         judged=True,
         dozen=("online_pca", "online_pca:method=ccipca", "online_pca:method=oja", "online_svd:keep=false", "dictionary"),
-        errors=("residual", "unexplained"),
+        errors=("residual", "unexplained", "angle", "gap"),
         columns=(Shown("residual", "residual", 9), Shown("unexplained", "unexplained %", 8, percent)),
         curves=("residual", "unexplained"),
         unit="row",

@@ -446,6 +446,7 @@ class NAG(Classifier):
     name = "nag"
     cite = "ross2013"
     State, Params, step, score_row = NagState, NagParams, nag, nag_score
+    scale_free = True
     without = ("average",)
 
 

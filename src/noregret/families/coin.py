@@ -162,6 +162,7 @@ class Coin(Classifier):
     name = "coin"
     cite = "orabona2016"
     State, Params, step, score_row, primal = CoinState, CoinParams, coin, coin_score, coin_weights
+    scale_free = True
     merges = "none"
 
 

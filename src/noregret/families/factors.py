@@ -279,6 +279,6 @@ class FMRegressor(WithFactors, Regressor, algorithm=FM):
     """
 
     name = "fm_regressor"
-    overrides = {"loss": "square"}
+    overrides = {"loss": "square", "eta_w": 0.25}
     draws = True
     no_merge = FM.no_merge

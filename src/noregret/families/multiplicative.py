@@ -546,7 +546,7 @@ class Winnow(Classifier):
     def model_with(self, rows: Rows | None, features: Features | None, labels: Labels | None) -> Model:
         """Return a new model with these tables; theta must be known by then."""
         if self.theta is None and (features or self._features(rows)).grows:
-            raise ValueError("theta is the number of features unless given, and here they grow: give theta or hash_bits")
+            raise ValueError("theta is the number of features unless given, and here they grow: give theta= or hash_bits=")
         return super().model_with(rows, features, labels)
 
 

@@ -129,6 +129,7 @@ class ScInOL(Classifier):
     name = "scinol"
     cite = "kempka2019"
     State, Params, step, score_row, primal = State, Params, scinol, scinol_score, scinol_weights
+    scale_free = True
     merges = "none"
 
 

@@ -7,11 +7,13 @@ import errno
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what writing alone runs into
-DRAFT = r"\.[0-9a-f]{16}\.tmp$"  # how the name of a draft ends
+DRAFT = r"\.([0-9a-f]{8})[0-9a-f]{8}\.tmp$"  # how the name of a draft ends: with the process that writes it, and by chance
+PIDS = 0xFFFFFFFF
 
 
 @contextlib.contextmanager
@@ -28,7 +30,7 @@ def drafted(path: str | os.PathLike[str], durable: bool = False) -> Iterator[str
         return
     check_folder(path)
     folder = os.path.dirname(target)
-    draft = f"{target}.{secrets.token_hex(8)}.tmp"
+    draft = f"{target}.{os.getpid() & PIDS:08x}{secrets.token_hex(4)}.tmp"
     try:
         with named(path):
             yield draft
@@ -91,9 +93,32 @@ def write(path: str | os.PathLike[str], pieces: Iterable[Any], durable: bool = F
 
 
 def clear(path: str | os.PathLike[str]) -> None:
-    """Remove the drafts of a file that a killed process left."""
+    """Remove the drafts of a file that killed processes left."""
     folder, name = os.path.split(os.path.realpath(path))
-    for found in os.listdir(folder):
-        if re.fullmatch(re.escape(name) + DRAFT, found):
+    for entry in os.listdir(folder):
+        found = re.fullmatch(re.escape(name) + DRAFT, entry)
+        if found is not None and not runs(int(found[1], 16)):
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(folder, found))
+                os.unlink(os.path.join(folder, entry))
+
+
+def runs(process: int) -> bool:
+    """Return whether a process is there, where that can be asked."""
+    if os.name != "posix":
+        return False
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def stamp(path: str | os.PathLike[str]) -> tuple[int, int, int] | None:
+    """Return what tells a file from one that is written later in its place; None where there is no file."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return (found.st_ino, found.st_mtime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else None

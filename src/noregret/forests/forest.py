@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from typing import Any, Self
 
@@ -18,8 +17,9 @@ from ..inputs.checking import Rows, sparse_row
 from ..inputs.features import Columns, Features, Names, forget
 from ..inputs.hashing import hash_name
 from ..inputs.labels import Labels
-from ..learners.calibrated import Calibrated, packed, restore, unpacked
+from ..learners.calibrated import packed, restore, unpacked
 from ..learners.task import Task
+from ..learners.unstepped import Unstepped
 from ..text import size as in_bytes
 from .chances import first_chances
 from .nodes import HEAD, LINKS, Grove, Rules, limit, node_bytes
@@ -32,7 +32,7 @@ FREE = ("class_weight", "coverage", "epochs", "max_bytes", "max_nodes", "shuffle
 KEPT = {"span": np.float64, "clock": np.int64, "sums": np.float64, "ledger": np.float64}
 
 
-class Forest(Calibrated):
+class Forest(Unstepped):
     """The trees, and the tables and tally beside them."""
 
     filled = True  # the bytes of a node depend on the number of columns: new ones come row by row
@@ -146,7 +146,7 @@ class Forest(Calibrated):
         try:
             self.check_room()
         except ValueError:
-            forget(self.features, self.met)
+            forget(self.features, self.met - self.features.bias)
             raise
         if d > self.wide:
             self.resize(self.grove.R.shape[1], self.room, d + d // 4 if self.features.grows else d)
@@ -193,22 +193,6 @@ class Forest(Calibrated):
 
     def expect(self, new: int) -> None:
         """Take any label: it makes nodes larger, and trees stop growing earlier."""
-
-    def unharmed(self, rows: Rows) -> contextlib.AbstractContextManager[None]:
-        """Nothing can fail midway: cells that are too large are taken for smaller ones."""
-        return contextlib.nullcontext()
-
-    def overflowed(self) -> bool:
-        """Return False: see `unharmed`."""
-        return False
-
-    def forget(self) -> None:
-        """Start over with the current features, labels and counts."""
-        self.begin()
-        self.calibration = self.uncalibrated()
-
-    def restart(self) -> None:
-        """Do nothing: there are no step sizes."""
 
     def retune(self, given: dict[str, Any]) -> None:
         """Use new parameters from now on."""

@@ -17,7 +17,7 @@ from .labels import Coded, some
 
 Position = dict[str, Any]  # plain JSON values
 QUOTED = r"(?<!\w)'(?:[^'\\]|\\.)*'|(?<!\w)\"(?:[^\"\\]|\\.)*\""  # names and cells, which may hold anything
-ROW = re.compile(rf"{QUOTED}|\b(?:row|document) (\d+)( of the batch)?\b")  # as errors name it
+ROW = re.compile(rf"{QUOTED}|\brow (\d+)( of the batch)?\b")  # as errors name it
 
 
 class Batch(NamedTuple):
@@ -33,7 +33,6 @@ class Batch(NamedTuple):
     position: Position  # where the next batch begins
     waiting: Side = {}
     numbers: np.ndarray | None = None  # of the examples in their source, from 0, where they are known
-    counted: bool = True  # whether these count bad rows that were left out
 
     @property
     def n(self) -> int:
@@ -91,9 +90,15 @@ class Batch(NamedTuple):
             found = None if isinstance(e, BadRow) else next((m for m in ROW.finditer(str(e)) if m[1]), None)
             if found is None or self.numbers is None or int(found[1]) >= len(self.numbers):
                 raise
-            example = f"example {int(self.numbers[int(found[1])]) + 1:,}{'' if self.counted else ' (bad rows not counted)'}"
+            example = f"example {int(self.numbers[int(found[1])]) + 1:,}"
             kind = TypeError if isinstance(e, TypeError) else ValueError
             raise kind(str(e)[: found.start()] + example + str(e)[found.end() :]) from None
+
+
+def numbered(n: int, gaps: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Return the numbers of n rows, from 0, where bad rows among them count; `gaps` say how many good ones are before each."""
+    each = np.arange(n)
+    return each + np.searchsorted(np.sort(gaps), each, "right")
 
 
 class BadRow(ValueError):
@@ -137,6 +142,7 @@ class Reader:
     hash_bits: int | None = None  # features are folded into 2^hash_bits numbers by the reader itself
     replayable: bool = True  # whether a second pass gives the same; standard input, pipes and iterators give one pass
     endless: bool = False  # whether more may always come, as from a broker: a pass ends when nothing does
+    copied: bool = False  # whether plain files are copied block by block, and not mapped: others write to them
     tabular: bool = False  # whether batches have named columns, of which a Table makes features
     usual_target: str | None = None  # the column where the format has labels, once the columns are known
     span: tuple[Position | None, Position | None] = (None, None)  # of a piece, the positions where it begins and ends

@@ -15,10 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.compiling import compiled
+from ..text import first_of
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST = 1e140  # in size, of a target that is squared: the squares of 10^20 rows have a finite sum
 TINY = 1e-154  # the square of a smaller number is 0, or has lost digits
+SMALL = 1e-8  # the square of a smaller number is lost beside 1
+LOOKED_AT, SEVERAL = 1000, 10  # rows of a model that are looked at for columns of small numbers; numbers that make a column
 
 SIDE = ("id", "time", "weight", "bundle", "domain", "user", "item")  # what rows may have beside their features
 ABSENT = {"weight": 1.0, "bundle": -1}  # of a row that has none, among others that do
@@ -292,17 +295,35 @@ def total_of(rows: Rows) -> float:
     return compiled(sum_of_sizes)(rows.packed().arrays[-1].reshape(-1)) if math.isnan(rows.total) else rows.total
 
 
-def warn_of_tiny(rows: Rows, total: float) -> None:
-    """Warn of rows with nothing but numbers so small that their squares are 0, given the sum of their sizes."""
-    if 0.0 < total < TINY:
-        rows = rows.packed()
-        at = int(np.argmax(np.abs(rows.arrays[-1])))
-        column = at % rows.width if rows.layout == "dense" else int(rows.arrays[1][at])
-        warnings.warn(
-            f"all numbers are below {TINY:g} in size, so that their squares are 0 and most learners learn next to nothing: "
-            f"multiply column {column if rows.names is None else rows.names[column]!r} and the others by a power of ten",
-            stacklevel=2,
-        )
+def small_columns(rows: Rows, least: float) -> list[int]:
+    """Return the columns of which the first rows store several numbers other than 0, all below a size."""
+    rows = rows.cut(0, min(rows.n, LOOKED_AT)).packed()
+    values = np.abs(rows.arrays[-1]).ravel()
+    columns = np.tile(np.arange(rows.width), rows.n) if rows.layout == "dense" else rows.arrays[1]
+    columns, values = columns[values > 0.0], values[values > 0.0]
+    if not (values < least).any():
+        return []
+    met, numbers = np.unique(columns, return_inverse=True)
+    top = np.zeros(len(met))
+    np.maximum.at(top, numbers, values)
+    found: list[int] = met[(top < least) & (np.bincount(numbers) >= SEVERAL)].tolist()
+    return found
+
+
+def warn_of_small(rows: Rows, names: Sequence[Any] | None = None, least: float = TINY) -> None:
+    """Warn of columns of such small numbers that next to nothing is learned from them."""
+    found = small_columns(rows, least)
+    if not found:
+        return
+    names = rows.names if names is None else names
+    which = first_of([repr(j if names is None else names[j]) for j in found], 3)
+    what = (
+        "their squares are 0, and next to nothing is learned from them. Multiply them by a power of ten."
+        if least <= TINY
+        else "beside numbers near 1 most learners learn next to nothing from them. "
+        "Scale the columns (nr.Scale, --scale), or multiply them by a power of ten."
+    )
+    warnings.warn(f"all numbers of column{'s' if len(found) > 1 else ''} {which} are below {least:g} in size: {what}", stacklevel=2)
 
 
 def refuse_negative(rows: Rows, learner: str) -> None:

@@ -196,9 +196,9 @@ def reader(bits: int) -> Reader | None:
     if laid != [*map(id, KINDS)] or ctypes.c_ssize_t.from_address(id(__name__) + HASH).value != hash(__name__):
         return None
     scope = {name: globals()[name] for name in ("CROWDED", "HASH", "MEET", "NOWHERE", "REFUSED", "SPELLING", "TYPE", "UNKNOWN")}
-    scope |= compiling.python_interface() | {"meet": meet, "murmur": murmur}
+    scope |= {"meet": meet, "murmur": murmur}
     cells = np.array([0, 0, 0, *map(id, KINDS), *[0] * (5 << bits)])
-    made = compiling.build("dicts", TEXT, scope, nogil=False)
+    made = compiling.build("dicts", TEXT, scope, nogil=False, later=compiling.python_interface)
     return Reader(made["read"], made["read_rows"], cells)
 
 

@@ -7,7 +7,7 @@ Hashed fold any number of names into 2^bits places. The constant feature has a s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby, pairwise, repeat
+from itertools import chain, groupby, islice, pairwise, repeat
 from numbers import Real
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -86,7 +86,7 @@ def read_all(features: Features, examples: Sequence[Mapping[Any, Any]]) -> Rows 
     if found is not None:
         return Named(examples, Rows("csr", found[:3], len(examples), 0))
     ahead = Names(False)
-    return Named(examples, stacked(ahead, examples, grow=True), ahead)
+    return Named(examples, stacked(ahead, examples, grow=True)._replace(names=ahead.names), ahead)
 
 
 def stacked(features: Features, examples: Sequence[Mapping[Any, Any]], grow: bool) -> Rows:
@@ -128,6 +128,7 @@ class Columns:
         self.bias = bias
         self.names = names
         self.place = Book({name: j for j, name in enumerate(names)}) if names else None
+        self.count = width
 
     @property
     def size(self) -> int:
@@ -266,6 +267,11 @@ class Names:
         self.table = Places(int(bias))
 
     @property
+    def count(self) -> int:
+        """How many names there are."""
+        return len(self.table)
+
+    @property
     def size(self) -> int:
         """Coordinates in use, the constant feature included."""
         return len(self.table) + self.bias
@@ -362,6 +368,11 @@ class Hashed:
         self.table = Folded(self.bits)
 
     @property
+    def count(self) -> int:
+        """How many names are remembered."""
+        return len(self.table)
+
+    @property
     def size(self) -> int:
         """Coordinates in use, the constant feature included."""
         return (1 << self.bits) + self.bias
@@ -446,6 +457,7 @@ class Anything:
     names = None
     width = 1
     size = 1
+    count = 1
     constant = 0
 
     def row(self, x: Any, grow: bool) -> Row:
@@ -477,14 +489,14 @@ def replaced(rows: Rows, places: Sequence[np.ndarray] | np.ndarray) -> Rows:
     return rows._replace(layout="csr", arrays=(indptr, np.broadcast_to(at, X.shape)[mask], X[mask]), names=None)
 
 
-def forget(features: Features, size: int) -> None:
-    """Drop the coordinates from `size` on, where features grow."""
+def forget(features: Features, count: int) -> None:
+    """Let features be the first so many again, or remember only the first names."""
     if isinstance(features, Numbers):
-        features.count = size - features.bias
-    elif isinstance(features, Names):
-        kept = features.names[: size - features.bias]
-        features.table = Places(int(features.bias))  # a book never loses names: a new one
-        features.table.update({name: place for place, name in enumerate(kept, int(features.bias))})
+        features.count = count
+    elif isinstance(features, (Names, Hashed)):
+        kept = dict(islice(features.table.items(), count))  # a book never loses names: a new one
+        features.table = Places(int(features.bias)) if isinstance(features, Names) else Folded(features.bits)
+        features.table.update(kept)
 
 
 def arrivals(rows: Rows, places: np.ndarray, c: np.ndarray | None, apart: bool) -> Iterator[tuple[int, list[int]]]:

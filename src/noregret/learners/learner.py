@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -13,13 +13,14 @@ from ..algorithm.state import COUNT, Need, needs_of
 from ..calibration.calibration import Said, pausing
 from ..inputs import checking
 from ..inputs.checking import Rows
-from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, is_dicts, read_all, stacked
+from ..inputs.features import Anything, Columns, Features, Hashed, Named, Names, forget, is_dicts, read_all, stacked
 from ..inputs.labels import Labels
 from .base import Base
 from .columned import Columned, named_pieces, numbered_pieces
 from .declarations import check_step, check_weights
 from .kernel_interface import KernelInterface
 from .model import Model
+from .overflow import harmless, unchanged_by_failure
 
 
 class Progress(NamedTuple):
@@ -124,13 +125,21 @@ class Learner(Columned, KernelInterface, Base):
             m.widen()
         return rows
 
-    def _row(self, m: Model, x: Any, grow: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _teach(self, m: Model, x: Any, learn: Callable[..., Any], *given: Any) -> Any:
+        """Call learn(coordinates, values, ...) for one example; its new names join, and leave again if that fails."""
         if self.nonnegative:
             self._check_row(x)
-        idx, values = m.features.row(x, grow)
-        if grow and m.features.grows and (m.features.size > m.ready or m.filled):
+        count = m.features.count
+        idx, values = m.features.row(x, True)
+        if m.features.count > count and not harmless(m, values):
+            forget(m.features, count)
+            with unchanged_by_failure(m):
+                m.features.row(x, True)
+                m.widen()
+                return learn(idx, values, *given)
+        if m.features.grows and (m.features.size > m.ready or m.filled):
             m.widen()
-        return idx, values
+        return learn(idx, values, *given)
 
     def _check_row(self, x: Any) -> None:
         """Refuse features below 0 where the theory has no place for them."""
@@ -284,8 +293,7 @@ class Learner(Columned, KernelInterface, Base):
         m = held or self.new_model(self._one(x))
         if c == 0.0:
             return m.score_row(*m.features.row(x, False))
-        idx, values = self._row(m, x, grow=True)
-        f = m.learn_row(idx, values, target, c)
+        f: np.ndarray = self._teach(m, x, m.learn_row, target, c)
         if held is None:
             self.model = m
         return f

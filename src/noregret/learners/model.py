@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
+import struct
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
@@ -31,6 +32,8 @@ from .task import Task
 
 if TYPE_CHECKING:
     from .learner import Learner
+
+EVENT = struct.Struct("=IId")
 
 
 class Model(Calibrated, Held):
@@ -294,19 +297,23 @@ class Model(Calibrated, Held):
         """
         if self.keeps_rows or self.calibration is not None or self.dims["class"] > 1:
             return None
-        _, target, out = self.one
-        learn, step, idx = self.loop("csr", False).learn, self.algorithm.step, np.zeros(2, np.uint32)
+        event = bytearray(16)  # two places and the target, written at once
+        idx, target, out = np.frombuffer(event, np.uint32, 2), np.frombuffer(event, np.float64, 1, 8), self.one[2]
         args = (*self.args, np.array([0, 2]), idx, np.ones(2), target, self.tally, self.work, out)
+        learn, write, read, step = (
+            compiling.entry(self.loop("csr", False).learn, args),
+            EVENT.pack_into,
+            out.item,
+            self.algorithm.step,
+        )
 
         def learn_pair(i: int, j: int, y: float) -> float:
-            idx[0] = i
-            idx[1] = j
-            target[0] = y
+            write(event, 0, i, j, y)
             try:
                 learn(*args)
             except Exception as e:
                 raise compiling.plainly(e, step) from None
-            found: float = out.item()
+            found: float = read()
             return found
 
         return learn_pair

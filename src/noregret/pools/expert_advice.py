@@ -201,7 +201,7 @@ class Experts(Allocator):
             raise ValueError(
                 "without loss= a round is the losses of the experts, and there is no y: give loss='square' or another for advice"
                 if self.loss is None
-                else f"with loss={self.loss!r} a round is advice and the truth: give y"
+                else f"with loss={self.loss!r} a round is advice and the truth: give that too (y, --target)"
             )
 
     def truth(self, y: Any, n: int) -> np.ndarray | None:

@@ -22,6 +22,7 @@ THEOREMS = {
 class Pooled(Learner):
     """A learner whose model is a pool."""
 
+    scale_free = True  # as far as one of the learners is: they are not looked at one by one
     sleeps: ClassVar[bool] = False  # whether learners that do not count may be put to sleep
 
     @classmethod

@@ -74,6 +74,7 @@ class CsvReader(BlockReader):
         self.decimal = decimal or "."
         self.text = (text,) if isinstance(text, str) else tuple(text)
         self.numbers: tuple[str, ...] = ()  # columns whose cells must be numbers
+        self.otherwise = "declare the column categorical or text"  # where a cell is none
         self._real: set[str] = set()  # columns of whole numbers that had fractions in a later block
         self.target: str | None = None  # a column of labels, which numbers must not change
         self._labels: Any = None  # those of a block that numbers would change, as text
@@ -382,7 +383,7 @@ class CsvReader(BlockReader):
         """Return what a cell of numbers must be, and what to do where it is not."""
         if name == self.target and name not in self.numbers:
             return "a number, or declare the target categorical so that all its labels are text,"
-        return "a number" if name in {*self.required, *self.numbers} else "a number, or declare the column categorical or text,"
+        return "a number" if name in {*self.required, *self.numbers} or not self.otherwise else f"a number, or {self.otherwise},"
 
     def _cells(self, data: bytes, types: dict[str, Any]) -> Any:
         """Return the cells of records as they are, or as numbers."""

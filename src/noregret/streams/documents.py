@@ -19,6 +19,7 @@ from .pieces import line_starts
 from .source import Source, is_plain, no_position, open_bytes, open_plain, size_of
 from .svmlight import COUNT, EXPECTED, NO_COLON, NO_FEATURE, NO_LABEL, NUMBER_RANGE, PAIRS, TOP, SvmlightReader
 from .table_reader import BLOCK, BOM, Block, BlockReader, Parsed, filled
+from .text_reader import Bad
 from .text_reader import Block as Lines
 from .text_reader import Parsed as Counted
 
@@ -86,12 +87,12 @@ class LdacReader(SvmlightReader):
         rows = parsed.data if self.words is None else parsed.data._replace(names=self.words, width=len(self.words))
         return parsed._replace(data=rows, y=None)
 
-    def bad_lines(self, block: Lines, bad: np.ndarray, faults: int) -> list[tuple[int, int, str, str]]:
+    def bad_lines(self, block: Lines, bad: Bad, faults: int) -> list[tuple[int, int, str, str]]:
         """Return the first bad lines in words, with how many pairs there are where it is another number."""
         found = super().bad_lines(block, bad, faults)
         for k, (line, column, expected, token) in enumerate(found):
             if expected == self.expected[PAIRS]:
-                text = block.text[bad[k, 1] : block.end].tobytes().partition(b"\n")[0].partition(b"#")[0]
+                text = block.text[bad.first[k, 1] : block.end].tobytes().partition(b"\n")[0].partition(b"#")[0]
                 found[k] = line, column, expected, f"{token} and {text.count(b':')} of them"
         return found
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Callable, Iterator
 from time import sleep
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..inputs.batch import Batch, Position, Reader
 from ..text import plural
@@ -16,6 +15,7 @@ from .table_reader import BlockReader
 from .text_reader import TextReader
 
 PAUSE = 0.5  # seconds between two looks at the file
+READ = 1 << 20  # bytes at once; a map of a file that others cut would end the process
 
 
 class Growing(Reader):
@@ -32,6 +32,7 @@ class Growing(Reader):
                 f"{reader.name} cannot be followed: expected one file of svmlight, vw, csv, tsv or jsonl, not compressed"
             )
         self.reader: Any = reader
+        self.reader.copied = True
         self.paths, self.idle = paths, idle
         self.kind, self.name, self.hash_bits, self.tabular = reader.kind, reader.name, reader.hash_bits, reader.tabular
 
@@ -63,7 +64,10 @@ class Growing(Reader):
     def _still(self, known: os.stat_result | None, was: Mark) -> os.stat_result:
         """Return what the system says of the file; refuse one that is not the file that was read before."""
         path = self.paths[0]
-        now = os.stat(path)
+        try:
+            now = os.stat(path)
+        except FileNotFoundError:
+            raise ValueError(f"{path} is gone, which was followed: what came before is learned") from None
         if known is not None and (now.st_ino, now.st_dev) != (known.st_ino, known.st_dev):
             raise ValueError(f"{path} was replaced by another file while it was followed: what came before is learned")
         if now.st_size < was["size"]:
@@ -82,11 +86,29 @@ class Growing(Reader):
         if size <= begun:
             return begun
         quote = self.reader.quote.encode() if self.tabular and self.reader.hides(self.paths[0]) else b""
-        with open(self.paths[0], "rb") as file, mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as view:
-            end = view.rfind(b"\n", begun, size) + 1
-            quotes = view[begun:end].count(quote) if quote else 0
+        with open(self.paths[0], "rb") as file:
+            end = after_newline(file, begun, size)
+            quotes = count(file, quote, begun, end) if quote else 0
             while quotes % 2:
-                earlier = view.rfind(b"\n", begun, end - 1) + 1
-                quotes -= view[max(earlier, begun) : end].count(quote)
+                earlier = after_newline(file, begun, end - 1)
+                quotes -= count(file, quote, earlier, end)
                 end = earlier
-        return max(end, begun)
+        return end
+
+
+def after_newline(file: BinaryIO, begin: int, end: int) -> int:
+    """Return the place after the last newline of some bytes of a file, or where they begin."""
+    while end > begin:
+        low = max(begin, end - READ)
+        file.seek(low)
+        found = file.read(end - low).rfind(b"\n")
+        if found >= 0:
+            return low + found + 1
+        end = low
+    return begin
+
+
+def count(file: BinaryIO, mark: bytes, begin: int, end: int) -> int:
+    """Return how often a byte is among some bytes of a file."""
+    file.seek(begin)
+    return sum(file.read(min(READ, end - at)).count(mark) for at in range(begin, end, READ))

@@ -16,7 +16,7 @@ from ..text import brief, meant, plural
 from ..transforms.dates import arrow_moments
 from ..transforms.table_cells import fields_of, is_dates, is_frame, listing
 from .arrays import MemoryReader
-from .delimited import date_form
+from .delimited import CsvReader, date_form
 from .stream import Stream, open_reader
 
 LAST, DATE = "last", "date"  # in a position: the last prices before it, by name where they have names; the last date
@@ -103,7 +103,7 @@ class RoundReader(Reader):
                         dates, y = dates if dates is None else dates[1:], y if y is None else y[1:]
                     where = {**where, LAST: last} if self.manner.prices else where
                 rows = Rows("dense", (np.ascontiguousarray(X),), len(X), X.shape[1], names).beside(id=dates)
-                yield Batch(rows, y, where)
+                yield Batch(rows, y, where, numbers=at[batch.n - len(X) :])
 
     # ---- cells -------------------------------------------------------------------------------------------------------
     def numbers(self, batch: Batch, at: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, list[str] | None, np.ndarray | None]:
@@ -284,6 +284,13 @@ def moments_of(dates: np.ndarray) -> np.ndarray | None:
         return None
 
 
+def otherwise(manner: Manner) -> str:
+    """Return what a cell may be if it is no number."""
+    if manner.missing == "hold":
+        return "an empty cell"
+    return "an empty cell with missing='hold' if the price did not change that day" if manner.unit == "day" else ""
+
+
 def is_number(v: Any) -> bool:
     """Return whether a cell is empty or a number."""
     try:
@@ -330,4 +337,6 @@ def rounds(
             source = source.reset_index(names=source.index.name or "date")
         options = {"hash_bits": None, "on_bad": on_bad, "threads": threads, **cells, "cross": ()}
         inner = open_reader(source, y, format, **options)
+        if isinstance(inner, CsvReader):
+            inner.otherwise = otherwise(manner)
     return Stream(RoundReader(inner, manner))

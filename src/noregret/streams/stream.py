@@ -78,9 +78,8 @@ class Stream:
         waits = self.reader.endless or not self.reader.replayable  # so that asking whether there is more may take for ever
         while not (waits and self.rows == limit) and (batch := next(batches, None)) is not None:
             left = batch.n if limit is None else limit - self.rows
-            if batch.numbers is None and (read := batch.position.get("examples")) is not None:
-                left_out = batch.position.get("skipped", 0)
-                batch = batch._replace(numbers=np.arange(read - batch.n, read), counted=not left_out)
+            if batch.numbers is None and (read := batch.position.get("examples")) is not None and not batch.position.get("skipped"):
+                batch = batch._replace(numbers=np.arange(read - batch.n, read))
             self.cut = left < batch.n
             if left:
                 yield batch.cut(0, min(left, batch.n))

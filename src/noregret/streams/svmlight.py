@@ -14,7 +14,7 @@ from ..engine.compiling import compiled
 from ..engine.words import rare, strict
 from ..inputs.checking import Rows
 from .numbers import Odd, byte, digits8, number, number_apart, odd, settle, tens
-from .text_reader import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, note_bad
+from .text_reader import ABSENT, REQUIRED, Block, Parsed, TextReader, note_bad, room_for_bad
 
 TOP = (1 << 32) - 2  # the largest feature number
 NO_LABEL, LABEL, NO_FEATURE, NO_COLON, NO_SPACE, NUMBER_RANGE, GROUP, SUM, PAIRS, COUNT = 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
@@ -212,7 +212,7 @@ def parse_svmlight(text, p, end, mask, most, labelled, counted, stop, table, odd
             if stored < 0:
                 p, fault = line, SUM
         if fault > 0:
-            note_bad(bad, faults, lines, line, p, fault)
+            note_bad(bad, faults, rows, lines, line, p, fault)
             faults += 1
             stored = first
             if stop:
@@ -241,7 +241,7 @@ class Room:
         )
         self.spare = Spare(np.empty(most, np.uint64), np.empty(most))
         self.odd: Odd = odd(size)
-        self.bad = np.zeros((KEPT_BAD, 4), np.int64)
+        self.bad = room_for_bad(rows)
 
 
 class SvmlightReader(TextReader):
@@ -299,5 +299,5 @@ class SvmlightReader(TextReader):
             lines,
             at - block.start,
             self.bad_lines(block, room.bad, faults),
-            faults,
+            room.bad.gaps[:faults].copy(),
         )

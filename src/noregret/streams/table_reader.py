@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped
+from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped, numbered
 from ..inputs.checking import Side
 from .pieces import begun_at, called, limits, line_starts, places, refuse_packed
 from .read_ahead import ahead
@@ -147,8 +147,7 @@ class TableReader(Reader):
                 if stretch.rows is not None and batch.n:
                     examples += batch.n
                     counts = {"examples": examples, "skipped": self.skipped.count}
-                    each = np.arange(batch.n)
-                    numbers = before + each + np.searchsorted(sorted(stretch.gaps), each, "right")
+                    numbers = before + numbered(batch.n, stretch.gaps)
                     yield batch._replace(position={**stretch.position, **counts}, numbers=numbers)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped
+from ..inputs.batch import BadRow, Batch, Position, Reader, Skipped, numbered
 from ..inputs.checking import Rows
 from .numbers import PAD
 from .pieces import begun_at, called, limits, line_starts, places, refuse_packed
@@ -66,16 +66,29 @@ class Parsed(NamedTuple):
     lines: int
     used: int  # bytes from the start of the block: all, or up to a bad line
     bad: list[tuple[int, int, str, str]]  # of the first few: line in the block, column, expected, found
-    faults: int
+    gaps: np.ndarray  # how many rows are before each bad line
 
 
-def note_bad(bad: Any, k: Any, line: Any, begin: Any, at: Any, fault: Any) -> None:
-    """Note a bad line: which, where it begins, where it goes wrong and how."""
+class Bad(NamedTuple):
+    """Bad lines of a block: of the first few which, where they begin, where they go wrong and how; of all the rows before them."""
+
+    first: np.ndarray
+    gaps: np.ndarray
+
+
+def room_for_bad(lines: int) -> Bad:
+    """Return room to note so many bad lines."""
+    return Bad(np.zeros((KEPT_BAD, 4), np.int64), np.empty(lines, np.int64))
+
+
+def note_bad(bad: Any, k: Any, rows: Any, line: Any, begin: Any, at: Any, fault: Any) -> None:
+    """Note a bad line."""
+    bad.gaps[k] = rows
     if k < KEPT_BAD:
-        bad[k, 0] = line
-        bad[k, 1] = begin
-        bad[k, 2] = at
-        bad[k, 3] = fault
+        bad.first[k, 0] = line
+        bad.first[k, 1] = begin
+        bad.first[k, 2] = at
+        bad.first[k, 3] = fault
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
@@ -137,6 +150,21 @@ class Mapped:
     def close(self) -> None:
         """Close the file."""
         self.file.close()
+
+
+class Copied(Mapped):
+    """The same, copied into memory: what others cut while it is read would end the process if it were mapped."""
+
+    def window(self, stop: int) -> tuple[int, Any]:
+        """Return the bytes from the next one up to some place."""
+        self.file.seek(self.at)
+        data = b""
+        while len(data) < stop - self.at:
+            more = self.file.read(stop - self.at - len(data))
+            if not more:
+                raise shrunk(self.path, self.size, self.now())
+            data += more
+        return self.at, data
 
 
 class InMemory(Mapped):
@@ -208,11 +236,13 @@ class Flowing:
         self.stream.close()
 
 
-def opened(path: str, offset: int, limit: int | None) -> Mapped | Flowing:
+def opened(path: str, offset: int, limit: int | None, copied: bool) -> Mapped | Flowing:
     """Return a file from some byte on, to its end or, unless it is compressed, to another byte."""
     if not is_plain(path):
         return Flowing(path, offset)
-    return InMemory(path, offset, limit) if isinstance(path, Held) else Mapped(path, offset, limit)
+    if isinstance(path, Held):
+        return InMemory(path, offset, limit)
+    return Copied(path, offset, limit) if copied else Mapped(path, offset, limit)
 
 
 def padded(content: Any, size: int) -> tuple[np.ndarray, int]:
@@ -242,7 +272,7 @@ class Pass:
         """Return the next block, None at the end."""
         while self.file < len(self.limits):
             if self.open is None:
-                self.open = opened(self.reader.paths[self.file], self.offset, self.limits[self.file])
+                self.open = opened(self.reader.paths[self.file], self.offset, self.limits[self.file], self.reader.copied)
             got = self.open.block(self.reader.block)
             if got is not None:
                 return self.block(*got)
@@ -319,10 +349,10 @@ class TextReader(Reader):
     def note(self, rows: Rows) -> None:
         """Note what the rows of a block tell about the file."""
 
-    def bad_lines(self, block: Block, bad: np.ndarray, faults: int) -> list[tuple[int, int, str, str]]:
+    def bad_lines(self, block: Block, bad: Bad, faults: int) -> list[tuple[int, int, str, str]]:
         """Return the first bad lines in words."""
         found = []
-        for line, begin, at, fault in bad[: min(faults, KEPT_BAD)].tolist():
+        for line, begin, at, fault in bad.first[: min(faults, KEPT_BAD)].tolist():
             text = block.text[begin : block.end].tobytes().partition(b"\n")[0]
             found.append((line, at - begin + 1, self.expected[fault], token(text, at - begin)))
         return found
@@ -389,10 +419,11 @@ class TextReader(Reader):
                 at.pop("origin", None)
             bad = [BadRow(called(at), at["line"] + line + 1, *rest) for line, *rest in parsed.bad]
             stopped = bool(bad) and self.stops
+            numbers = at["examples"] + self.skipped.count + numbered(parsed.data.n, parsed.gaps)
             if not stopped:
                 for row in bad:
                     self.skipped.add(row)
-                self.skipped.count += parsed.faults - len(bad)
+                self.skipped.count += len(parsed.gaps) - len(bad)
             at["offset"] = block.offset + block.start + parsed.used if stopped else block.stop
             at["line"] += parsed.lines
             at["examples"] += parsed.data.n
@@ -402,7 +433,7 @@ class TextReader(Reader):
             self.read = block.taken
             self.note(parsed.data)
             if parsed.data.n:
-                yield Batch(parsed.data, parsed.y, dict(at))
+                yield Batch(parsed.data, parsed.y, dict(at), numbers=numbers)
             if stopped:
                 raise bad[0]
         if empty:

@@ -38,7 +38,7 @@ from .numbers import (
     tens,
 )
 from .svmlight import SUM, Spare, line_end, tidy
-from .text_reader import ABSENT, KEPT_BAD, REQUIRED, Block, Parsed, TextReader, note_bad
+from .text_reader import ABSENT, REQUIRED, Block, Parsed, TextReader, note_bad, room_for_bad
 from .vw_crosses import (
     MOST,
     NO_ROOM,
@@ -337,7 +337,7 @@ def parse_vw(text, p, end, mask, labelled, stop, table, odd, out, spare, seen, b
         if fault == 0 and (stored < 0 or not finite(out.values, first, stored)):
             p, fault = line, SUM
         if fault > 0:
-            note_bad(bad, faults, lines, line, p, fault)
+            note_bad(bad, faults, rows, lines, line, p, fault)
             faults += 1
             stored = first
             if stop:
@@ -369,7 +369,7 @@ class Room:
         self.spare = Spare(np.empty(most, np.uint64), np.empty(most))
         self.seen = Seen(np.empty(SEEN, np.uint64), np.empty(SEEN, np.int64))
         self.odd: Odd = odd(size)
-        self.bad = np.zeros((KEPT_BAD, 4), np.int64)
+        self.bad = room_for_bad(most)
 
     @cached_property
     def spans(self) -> Spans:
@@ -438,5 +438,5 @@ class VwReader(TextReader):
             lines,
             at - block.start,
             self.bad_lines(block, room.bad, faults),
-            faults,
+            room.bad.gaps[:faults].copy(),
         )

@@ -200,11 +200,10 @@ class Classifier(Compactable):
             code = None
         if code is None or isinstance(y, BOOLEANS) is not isinstance(m.labels.values[code], bool):
             return self._learn_slowly(x, plain(y), w)
-        idx, values = self._row(m, x, grow=True)
         if m.many:
-            return self.task.answer(m, m.learn_row(idx, values, code))
+            return self.task.answer(m, self._teach(m, x, m.learn_row, code))
         known = m.tally.item(SEEN)
-        return self.task.answer(m, m.learn_row(idx, values, 1.0 if code == m.labels.positive else -1.0), known)
+        return self.task.answer(m, self._teach(m, x, m.learn_row, 1.0 if code == m.labels.positive else -1.0), known)
 
     def _learn_slowly(self, x: Any, y: Any, w: float) -> Any:
         """Learn one example that may be the first, bring a new label or carry a weight."""
@@ -220,13 +219,17 @@ class Classifier(Compactable):
         self._check_row(x)
         if c is not None and c[0] == 0.0:
             return before
-        idx, values = self._row(m, x, grow=True)
-        rows = sparse_row(idx, values)
-        with m.unharmed(rows):
-            labels.extend(labels.missing([y]))
-            self._run(m, rows, np.array([labels.index[y]]), None if c is None or c[0] == 1.0 else c)
+        self._teach(m, x, self._learn_labelled, m, y, None if c is None or c[0] == 1.0 else c)
         self.model = m
         return before
+
+    def _learn_labelled(self, idx: np.ndarray, values: np.ndarray, m: Model, y: Any, c: np.ndarray | None) -> None:
+        """Learn one row whose label may be new."""
+        rows, labels = sparse_row(idx, values), m.labels
+        assert labels is not None
+        with m.unharmed(rows):
+            labels.extend(labels.missing([y]))
+            self._run(m, rows, np.array([labels.index[y]]), c)
 
     # ---- answering ---------------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> np.ndarray:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,7 +87,7 @@ def scouted(opened: Stream, priced: bool) -> list[str]:
         name = brief(like if first.data.names is None else first.data.names[like])
         notes.append(
             f"Column {name} and most others stay near one number that is not 1, as prices do and relatives do not: if these are "
-            "prices, give prices=True (--prices)."
+            "prices, say so (prices=True, --prices)."
         )
     if reader.manner.prices and len(X) > 2 and abs(middle - 1.0) < NEAR:
         notes.append(f"Half of the prices are above {middle:g}: if they are relatives already, leave out prices (--prices).")
@@ -111,11 +113,24 @@ def gone_before(found: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def learn_rounds(learner: Any, batch: Batch) -> Any:
-    """Let an allocator learn the rounds of a batch; return what happened in each. An error names the file."""
+    """Let an allocator learn the rounds of a batch; return what happened in each. An error names file and row."""
     truth = {} if batch.y is None else {"y": batch.y}
-    try:
+    with rows_in_errors(learner, batch):
         return learner.learn_rounds(batch.data.arrays[0], batch.data.names, **truth)
+
+
+@contextlib.contextmanager
+def rows_in_errors(learner: Any, batch: Batch) -> Iterator[None]:
+    """Let an error name the file of a batch and, in the place of a round, its row there, counted from 1 without a heading."""
+    seen = learner.n_seen_ if learner.started else 0
+    try:
+        yield
     except (ValueError, TypeError) as e:
-        if "path" not in batch.position:
+        where, text = batch.position.get("path"), str(e)
+        if where is None:
             raise
-        raise type(e)(f"{batch.position['path']}: {e}") from e
+        found = re.search(rf" of {learner.unit} (\d+)\b", text)
+        at = -1 if found is None else int(found[1]) - seen - 1
+        if found is not None and batch.numbers is not None and 0 <= at < len(batch.numbers):
+            where, text = f"{where}, row {batch.numbers[at] + 1:,}", text[: found.start()] + text[found.end() :]
+        raise type(e)(f"{where}: {text}") from e

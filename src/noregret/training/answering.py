@@ -50,7 +50,9 @@ def answer(
     if reject is not None and not hasattr(learner, "sure"):
         raise ValueError(f"reject needs a learner that knows how sure it is, such as arow; this is a {learner.name}")
     if proba and not hasattr(learner, "predict_proba"):
-        raise ValueError(f"this {learner.name} has learned no probabilities: train it with probabilities=True")
+        raise ValueError(
+            f"this {learner.name} has learned no probabilities: train it with them (probabilities=True, --probabilities)"
+        )
     chunks = opened.chunks(front=front, learn=False)
     first = True
     for batch in (chunk.cut(a, b) for chunk in chunks for a, b in learner.task.in_room(m, None, chunk.data.n)):

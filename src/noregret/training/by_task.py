@@ -119,7 +119,7 @@ BY_TASK = {
     "topics": ByTask(as_nothing, None, start="online_lda", own=True, labelled=False, shared=("K",), words=True),
     "recommendation": ByTask(
         as_numbers, sum_distances, start="fm_regressor", own=True, pair=("user", "item"), of=("regression", "classification"),
-        around=Recommender,
+        around=Recommender, room="recommendation.",
     ),
 }  # fmt: skip
 

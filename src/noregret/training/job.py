@@ -83,6 +83,7 @@ def train(
     going_on = (resume or continue_) and path is not None and path.exists()
     if task is None and model is None and not going_on:
         task = implied(source, options)
+    stamp = None if path is None else drafts.stamp(path)
 
     def growing(opened: Stream) -> Stream:
         return Stream(Growing(opened.reader, stop), opened.front) if follow else opened
@@ -121,7 +122,7 @@ def train(
                 opened.reader.before = gone_before(found)
         check_epochs(path, at, epochs)
         drafts.clear(path)
-    done = Job(chosen, opened, path, at, answered).run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
+    done = Job(chosen, opened, path, at, answered, stamp).run(epochs, limit, checkpoint_every, checkpoint_seconds, stop, watch)
     return done._replace(notes=notes)
 
 
@@ -159,11 +160,17 @@ class Job:
     """One learner learning from one stream."""
 
     def __init__(
-        self, model: Trainable, opened: Stream, path: Path | None, at: dict[str, Any], answered: Answered | None = None
+        self,
+        model: Trainable,
+        opened: Stream,
+        path: Path | None,
+        at: dict[str, Any],
+        answered: Answered | None = None,
+        stamp: Any = None,
     ) -> None:
         self.learner = model.learner if isinstance(model, Pipeline) else model
         self.opened = opened
-        self.path = path
+        self.path, self.stamp = path, stamp  # of the model file when it was read or last written
         self.model: Trainable = model
         if opened.front is not None and not isinstance(model, Pipeline):
             self.model = Pipeline.of(opened.front.fresh(), self.learner)
@@ -301,7 +308,13 @@ class Job:
     def _write(self) -> None:
         self.model.extras["stream"] = noted(self.at)
         if self.path is not None and self.learner.started:
+            if drafts.stamp(self.path) not in (None, self.stamp):
+                raise ValueError(
+                    f"{self.path} was written by someone else during this training, which is not saved: let one training at a time "
+                    "write a model file, then give continue_=True again"
+                )
             self.model.save(self.path)
+            self.stamp = drafts.stamp(self.path)
             if self.at["position"] is not None:
                 self.opened.reader.commit(self.at["position"])
         self.saved_at, self.saved_when = self._seen(), monotonic()

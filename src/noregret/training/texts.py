@@ -8,6 +8,7 @@ from typing import Any
 from ..inputs.features import Columns
 from ..streams import formats
 from ..streams.stream import Stream, is_path, stream
+from ..text import brief
 from ..transforms.front import Front
 from ..transforms.pipeline import Pipeline
 from ..transforms.table import Table, listed
@@ -30,7 +31,10 @@ def opened_texts(source: Any, y: Any, options: Mapping[str, Any], models: Sequen
             raise ValueError(f"{name!r} is about other features than words, of which topics are made: leave it out")
     model = models[0] if models else None
     given = dict(options) if model is None or "front" in options else options_for(model, dict(options))
-    opened = stream(source, y, **numbered(model, source, given))
+    known = vocabulary_of(model)
+    opened = stream(source, y, **numbered(known, source, given))
+    if known is not None and opened.reader.words not in (None, known):
+        refuse_words(known, opened.reader.words)
     if opened.front is None or opened.front.table is None:
         return opened, []
     table = opened.front.table
@@ -64,11 +68,24 @@ def found_texts(opened: Stream) -> list[str]:
     return texts_in(opened.front.table)
 
 
-def numbered(model: Any, source: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return options with the vocabulary of a model that has one, where numbers of words have no names."""
+def vocabulary_of(model: Any) -> list[str] | None:
+    """Return the words that a model knows by number, None where there are none."""
     learner = model.learner if isinstance(model, Pipeline) else model
     features = learner.model.features if learner is not None and learner.started else None
-    if not isinstance(features, Columns) or features.names is None or not is_path(source) or given.get("vocabulary") is not None:
+    return features.names if isinstance(features, Columns) else None
+
+
+def numbered(known: list[str] | None, source: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return options with the vocabulary of a model, where a source has numbers of words and none is given."""
+    if known is None or not is_path(source) or given.get("vocabulary") is not None:
         return given
     takes = formats.of_files(source, given.get("format")).takes
-    return {**given, "vocabulary": features.names} if "vocabulary" in takes else given
+    return {**given, "vocabulary": known} if "vocabulary" in takes else given
+
+
+def refuse_words(known: list[str], given: list[str]) -> None:
+    """Raise the error about another vocabulary than that of a model."""
+    at = next((k for k, (a, b) in enumerate(zip(known, given, strict=False)) if a != b), None)
+    what = f"it has {len(given):,} words, and there were {len(known):,}" if at is None else ""
+    what = what or f"word {at} is {brief(given[at or 0])}, and was {brief(known[at or 0])}"
+    raise ValueError(f"the vocabulary is not that of the model: {what}. Leave it out")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.compiling import compiled
-from ..engine.elementary import FAR, far_sine_cosine, sine_cosine
+from ..engine.elementary import BEYOND, FAR, far_sine_cosine, sine_cosine
 from ..engine.words import rare, strict
 from ..inputs.checking import Rows
 from ..parts.kernels import RBF, Cauchy, Laplacian
@@ -46,7 +46,7 @@ def add_rows(t, x, W, at, spare, m):
 
 @strict
 def waves(t, cosines, sines, amplitude):
-    """Write amplitude cos t and amplitude sin t; return whether all of t is finite."""
+    """Write amplitude cos t and amplitude sin t; return whether all of t has digits left for that."""
     far = 0
     for i in range(t.shape[0]):
         s, c = sine_cosine(t[i])
@@ -63,7 +63,7 @@ def waves(t, cosines, sines, amplitude):
 def far_waves(t, cosines, sines, amplitude):
     """Write those beyond the reach of the quick sine."""
     for i in range(t.shape[0]):
-        if not abs(t[i]) < np.inf:
+        if not abs(t[i]) < BEYOND:
             return False
         if not abs(t[i]) < FAR:
             s, c = far_sine_cosine(t[i])
@@ -74,7 +74,7 @@ def far_waves(t, cosines, sines, amplitude):
 
 @strict
 def fourier(kind, seed, starts, indices, data, repeated, place, W, b, scale, amplitude, spare, at, x, t, sines, out):
-    """Write the features of every row; return the first row that overflows, or -1."""
+    """Write the features of every row; return the first row whose w.x is too large, or -1."""
     D = t.shape[0]
     for r in range(starts.shape[0] - 1):
         for i in range(D):
@@ -167,7 +167,10 @@ class RandomFourier(FeatureMap):
         run = compiled_for(fourier, self._draws.kind)
         bad = run(self._draws.seed, *found, place, W, self._phases(), self._scale, amplitude, *spare, out)
         if bad >= 0:
-            raise ValueError(f"the features of row {bad} overflow; expected w.x below 1e308 in size. Rescale the columns.")
+            raise ValueError(
+                f"row {bad} has w.x beyond {BEYOND:g} in size, of which a cosine keeps no digit. Scale the columns, "
+                "or give a smaller gamma."
+            )
         return Rows("dense", (out,), rows.n, self.outputs)
 
     def _weights(self, rows: Rows, indices: np.ndarray, learn: bool) -> tuple[np.ndarray, np.ndarray]:

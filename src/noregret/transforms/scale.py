@@ -13,7 +13,7 @@ import numpy as np
 
 from ..engine.compiling import compiled
 from ..engine.words import strict
-from ..inputs.checking import Rows, row_of, total_of, warn_of_tiny
+from ..inputs.checking import Rows, row_of, warn_of_small
 from .step import Map
 
 COUNT, MEAN, SQUARES = range(3)  # rows of the statistics
@@ -171,8 +171,8 @@ class Scale(Map):
         center = self.center if self.center is not None else rows.layout == "dense" or measured is not None
         if rows.layout == "dense" and rows.width != (self._width or rows.width):
             raise ValueError(f"X has {rows.width} features, but Scale is expecting {self._width} features as input")
-        if learn:
-            warn_of_tiny(rows, total_of(rows))
+        if learn and not self._stats[COUNT].any():
+            warn_of_small(rows)
         data = rows.arrays[-1]
         out = np.empty(data.shape)
         stats = self._room(rows, learn)

@@ -69,13 +69,20 @@ def taken_again(V, r, u, z, whole, left):
 
 
 @strict
+def answered(x, V, r, mean, z, u):
+    """Write the coordinates of a row, 0 for components there are not yet; return its squared residual."""
+    apart(x, mean, u)
+    left = taken(V, r, u, z)
+    for a in range(r, z.shape[0]):
+        z[a] = 0.0
+    return left
+
+
+@strict
 def unfold(X, V, mean, r, Z, E, u):
     """Write the coordinates and the squared residual of each row."""
     for i in range(X.shape[0]):
-        apart(X[i], mean, u)
-        E[i] = taken(V, r, u, Z[i])
-        for a in range(r, Z.shape[1]):
-            Z[i, a] = 0.0
+        E[i] = answered(X[i], V, r, mean, Z[i], u)
 
 
 @strict
@@ -207,23 +214,29 @@ def add_turns(v, P, base, out):
 
 
 @strict
-def impute(x, U, s, r, n, nu, A, y):
-    """Put the posterior mean of the unknown entries of x, which are NaN, in their place, given n rows so far.
-
-    y solves (G'G + nu I) y = G'x over the known entries, G = U' diag(s)/sqrt(n); return the squared residual of those.
-    """
-    for a in range(r):
+def clear(nu, A, y):
+    """Begin the equations (G'G + nu I) y = G'x without a known entry of x."""
+    for a in range(y.shape[0]):
         y[a] = 0.0
-        for b in range(r):
+        for b in range(y.shape[0]):
             A[a, b] = nu if a == b else 0.0
-    for j in range(x.shape[0]):
-        if x[j] == x[j]:
-            for a in range(r):
-                g = U[a, j] * s[a] / math.sqrt(n)
-                y[a] += g * x[j]
-                for b in range(a + 1):
-                    A[a, b] += g * (U[b, j] * s[b] / math.sqrt(n))
-    for a in range(r):  # Cholesky, then two triangles
+
+
+@strict
+def take_known(j, value, U, s, n, A, y):
+    """Take a known entry into the equations, G = U' diag(s)/sqrt(n)."""
+    for a in range(y.shape[0]):
+        g = U[a, j] * s[a] / math.sqrt(n)
+        y[a] += g * value
+        for b in range(a + 1):
+            A[a, b] += g * (U[b, j] * s[b] / math.sqrt(n))
+
+
+@strict
+def solve(A, y):
+    """Solve the equations, by Cholesky and two triangles; y becomes the solution."""
+    r = y.shape[0]
+    for a in range(r):
         for b in range(a + 1):
             c = A[a, b]
             for e in range(b):
@@ -238,11 +251,31 @@ def impute(x, U, s, r, n, nu, A, y):
         for b in range(a + 1, r):
             y[a] -= A[b, a] * y[b]
         y[a] /= A[a, a]
+
+
+@strict
+def expected(j, U, s, n, y):
+    """Return what is expected of entry j."""
+    f = 0.0
+    for a in range(y.shape[0]):
+        f += U[a, j] * s[a] / math.sqrt(n) * y[a]
+    return f
+
+
+@strict
+def impute(x, U, s, n, nu, A, y):
+    """Put the posterior mean of the unknown entries of x, which are NaN, in their place, given n rows so far.
+
+    y solves (G'G + nu I) y = G'x over the known entries; return the squared residual of those.
+    """
+    clear(nu, A, y)
+    for j in range(x.shape[0]):
+        if x[j] == x[j]:
+            take_known(j, x[j], U, s, n, A, y)
+    solve(A, y)
     left = 0.0
     for j in range(x.shape[0]):
-        f = 0.0
-        for a in range(r):
-            f += U[a, j] * s[a] / math.sqrt(n) * y[a]
+        f = expected(j, U, s, n, y)
         if x[j] == x[j]:
             left += (x[j] - f) * (x[j] - f)
         else:
@@ -251,17 +284,32 @@ def impute(x, U, s, r, n, nu, A, y):
 
 
 @strict
+def expect_some(known, x, wanted, U, s, n, nu, A, y, out):
+    """Write what is expected of the wanted entries of a row whose known entries are x, at these places; sparse `impute`."""
+    clear(nu, A, y)
+    for k in range(known.shape[0]):
+        take_known(known[k], x[k], U, s, n, A, y)
+    solve(A, y)
+    for k in range(wanted.shape[0]):
+        out[k] = expected(wanted[k], U, s, n, y)
+
+
+@strict
+def answer_and_count(x, V, r, mean, n, center, z, u):
+    """Do the same, then count the row, and let the mean follow."""
+    left = answered(x, V, r, mean, z, u)
+    n[0] += 1.0
+    if center:
+        toward(mean, x, 1.0 / n[0])
+    return left
+
+
+@strict
 def ccipca_rows(X, V, s, mean, n, rank, amnesia, center, Z, E, u, w):
     """Learn rows by CCIPCA (Weng, Zhang, Hwang 2003): V_i is the direction of v_i, s_i its length."""
     for i in range(X.shape[0]):
         r = rank[0]
-        apart(X[i], mean, u)
-        E[i] = taken(V, r, u, Z[i])
-        for a in range(r, Z.shape[1]):
-            Z[i, a] = 0.0
-        n[0] += 1.0
-        if center:
-            toward(mean, X[i], 1.0 / n[0])
+        E[i] = answer_and_count(X[i], V, r, mean, n, center, Z[i], u)
         apart(X[i], mean, u)
         whole = product(u, u)
         left = whole
@@ -295,13 +343,7 @@ def oja_rows(X, V, s, mean, n, rank, squares, eta, power, center, Z, E, u, w):
     """Learn rows by Oja's rule with orthonormal components; s_i is the mean square of the i-th coordinate."""
     for i in range(X.shape[0]):
         r = rank[0]
-        apart(X[i], mean, u)
-        E[i] = taken(V, r, u, Z[i])
-        for a in range(r, Z.shape[1]):
-            Z[i, a] = 0.0
-        n[0] += 1.0
-        if center:
-            toward(mean, X[i], 1.0 / n[0])
+        E[i] = answer_and_count(X[i], V, r, mean, n, center, Z[i], u)
         apart(X[i], mean, w)
         whole = product(w, w)
         squares[0] += whole

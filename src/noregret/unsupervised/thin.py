@@ -103,7 +103,7 @@ class Thin(Decomposition):
         X, left = np.array(X), np.empty(len(X))
         A, y, n = np.empty((r, r)), np.empty(r), max(float(s.n[0]), 1.0)
         for i, x in enumerate(X):
-            left[i] = compiled(impute)(x, s.U, s.s, r, n, float(self.params.nu), A, y)
+            left[i] = compiled(impute)(x, s.U, s.s, n, float(self.params.nu), A, y)
         return X, left
 
     def project(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -35,8 +35,10 @@ class BestSubspace(NamedTuple):
 
     def angle(self, components: Any) -> float:
         """Return the largest angle between this subspace and that of orthonormal rows, in radians."""
-        cosines = np.linalg.svd(self.components @ np.asarray(components).T, compute_uv=False)
-        return float(np.arccos(np.clip(cosines.min(), -1.0, 1.0)))
+        few, many = sorted((self.components, np.asarray(components)), key=len)
+        products = few @ many.T
+        sine, cosine = np.linalg.norm(few - products @ many, 2), np.linalg.svd(products, compute_uv=False).min()
+        return float(np.arctan2(sine, cosine))  # a small angle has many digits in its sine, and few in its cosine
 
 
 class Scatter:

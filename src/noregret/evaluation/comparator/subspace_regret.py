@@ -31,7 +31,7 @@ def compared_with(learner: Any) -> Subspace | str:
     """Return the subspaces that a learner that has learned is compared with, or why with none."""
     m = learner.model
     if learner.overcomplete:
-        return f"{NOT_CONVEX}: what it leaves of rows is told alone"
+        return NOT_CONVEX
     if getattr(learner, "missing", None) is not None:
         return "it fills in unknown entries, and the residual is of known ones alone"
     k = getattr(learner, "k", None) or getattr(learner, "r_max", None)
@@ -58,7 +58,7 @@ class Hindsight:
         if d > MOST:
             self._stop(f"the best subspace is found among at most {MOST:,} features, and there are {d:,}")
         elif not self.asked and self.products > SOON:
-            self._stop("the scatter matrix of this many rows and features takes long. Ask with regret=True, --regret")
+            self._stop("the scatter matrix of this many rows and features takes long. Ask for it (regret=True, --regret)")
         else:
             self.scatter.widen(d)
             self.scatter.add(X)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...text import amount, percent, plural
 from .paths import Blocks, Path
-from .wealth import Wealth, cost_name
+from .wealth import FEW, Wealth, cost_name
 
 if TYPE_CHECKING:
     from ...allocations.allocation import Rounds
@@ -265,6 +265,8 @@ def portfolio_warnings(learners: list[dict[str, Any]], trivial: list[dict[str, A
         f"This is a back-test on {plural(days, 'day')}: prices may not have been there to trade at, assets that vanished may be "
         "missing, and the strategies and settings were chosen by people who knew such data."
     )
+    if days < FEW:
+        found.append(f"Figures of a year are left out: {plural(days, 'day')} say nothing about one, it takes {FEW}.")
     return found
 
 

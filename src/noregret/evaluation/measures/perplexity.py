@@ -83,7 +83,6 @@ class Counts:
         self.first = np.full(self.known, -1)  # the document in which each came first, from 0
         self.total = 0.0
         self.documents = 0
-        self.seconds = 0.0  # that it took
 
     def take(self, rows: Rows, figures: Perplexities, part: slice) -> None:
         """Measure and then count some documents, sparse ones."""

@@ -12,8 +12,9 @@ from ...engine.compiling import compiled
 from ...engine.splitmix64 import STRIDE, mixed
 from ...engine.words import strict
 from ...inputs.checking import Rows
+from ...inputs.events import clipped, running
 from ...learners.learner import has_bias
-from ...recommender import clipped, pairs_of, running
+from ...recommender import pairs_of
 from ...transforms.table import Table
 from .baselines import Baseline, Baselines, Frozen, real_baselines
 from .figures import RealFigures, RowCosts

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+FEW = 20  # days; the return of fewer says nothing about a year
 COSTS = (0.0, 0.001, 0.0025, 0.005)  # proportional, for buying and selling together, at which wealth is told
 
 
@@ -62,16 +63,16 @@ class Wealth:
         return 1.0 - math.exp(self.log - self.top)
 
     def metrics(self, days: int) -> dict[str, float | None]:
-        """Return the figures, given the days of a year."""
+        """Return the figures, given the days of a year; after FEW days those of a year too."""
         T = max(self.days, 1)
         mean = self.sums[0] / T
         variance = (self.sums[1] - T * mean * mean) / (T - 1) if T > 1 else 0.0
-        sd = math.sqrt(max(variance, 0.0))
+        sd, enough = math.sqrt(max(variance, 0.0)), self.days >= FEW
         return {
             "wealth": power(self.log),
-            "annual_return": power(self.log * days / T, -1.0),
-            "volatility": sd * math.sqrt(days),
-            "sharpe": mean / sd * math.sqrt(days) if sd > 0.0 else None,
+            "annual_return": power(self.log * days / T, -1.0) if enough else None,
+            "volatility": sd * math.sqrt(days) if enough else None,
+            "sharpe": mean / sd * math.sqrt(days) if enough and sd > 0.0 else None,
             "drawdown": 1.0 - math.exp(-self.fall),
             "turnover": self.turnover / 2.0 / (T - 1) if T > 1 else 0.0,
             **{cost_name(c): power(float(v)) for c, v in zip(COSTS, self.logs, strict=False)},

@@ -10,7 +10,7 @@ from ...text import amount, percent, plural, printable, shortened
 from ..measures.wealth import wealth_text
 from . import plots, summary
 from .forms import Form
-from .page import section
+from .page import folds, legend, section
 from .palette import LIGHT_PAPER, lines
 from .summary import Learner
 
@@ -28,22 +28,22 @@ def next_weights(report: Report, rows: Sequence[Learner]) -> list[str]:
     found = chosen.get("weights")
     if not found:
         return []
-    held = [(name, w) for name, w in found["next"].items() if w >= 5e-5]
-    told = ", ".join(f"{shortened(printable(name), 24)} {percent(w)} %" for name, w in held[:TOLD])
-    rest = held[TOLD:]
-    more = f", {plural(len(rest), 'other')} {percent(sum(w for _, w in rest))} %" if rest else ""
-    return [f"Weights of {chosen['label']} for the next {report.data.get('unit', 'round')}: {told}{more}."]
+    told = held_next(found, TOLD, lambda name: shortened(printable(name), 24))
+    return [f"Weights of {chosen['label']} for the next {report.data.get('unit', 'round')}: {told}."]
+
+
+def held_next(weights: Mapping[str, Any], most: int, written: Callable[[str], str]) -> str:
+    """Return the weights for the next round, so many of them by name."""
+    held = [(name, w) for name, w in weights["next"].items() if w >= 5e-5]
+    told = ", ".join(f"{written(name)} {percent(w)} %" for name, w in held[:most])
+    rest = held[most:]
+    return told + (f", {plural(len(rest), 'other')} {percent(sum(w for _, w in rest))} %" if rest else "")
 
 
 # ---- the page ----------------------------------------------------------------------------------------------------------
 def sections(report: Report, rows: Sequence[Learner]) -> list[str]:
     """Return the weights of every learner over time, those of others than the winner behind folds."""
-    chosen, parts = summary.winner(report, rows), []
-    for row in rows:
-        if row.get("weights"):
-            inner = f"{stacked(row['weights'], report)}{listed(row['weights'], report)}"
-            opened = " open" if row is chosen else ""
-            parts.append(f"<details{opened}><summary>{escape(row['label'])}</summary>{inner}</details>")
+    parts = folds(rows, summary.winner(report, rows), "weights", lambda found: f"{stacked(found, report)}{listed(found, report)}")
     noun = report.data.get("noun", "column")
     note = (
         f'<p class="quiet small">Shares of the whole, as means over stretches of {report.data.get("unit", "round")}s. The {noun}s '
@@ -65,7 +65,7 @@ def stacked(weights: Mapping[str, Any], report: Report, said: str = "weights ove
         base = [f"{x[i + j]:.1f},{HIGH * (1 - below[i]):.1f}" for i in reversed(range(len(below))) for j in (1, 0)]
         shade = "var(--soft)" if name == "others" else f"var(--c{k})"
         areas.append(f'<polygon points="{" ".join([*top, *base])}" style="fill:{shade}"><title>{escape(name)}</title></polygon>')
-        keys.append(f'<span><i style="background:{shade}"></i>{escape(shortened(name, 30))}</span>')
+        keys.append((name, shade))
         below = above
     ends = (report.data.get("from") or "1", report.data.get("to") or f"{examples[-1]:,}")
     return (
@@ -73,17 +73,14 @@ def stacked(weights: Mapping[str, Any], report: Report, said: str = "weights ove
         f'<svg viewBox="0 0 {WIDE} {HIGH}" preserveAspectRatio="none" role="img" aria-label="{said}">'
         f"{''.join(areas)}</svg>"
         f'<div class="ends"><span>{escape(ends[0])}</span><span>{escape(ends[1])}</span></div></div>'
-        f'<p class="keys small">{"".join(keys)}</p>'
+        f"{legend(keys)}"
     )
 
 
 def listed(weights: Mapping[str, Any], report: Report) -> str:
     """Return the weights for the next round as a line."""
-    held = [(name, w) for name, w in weights["next"].items() if w >= 5e-5]
-    told = ", ".join(f"{escape(shortened(name, 30))} {percent(w)} %" for name, w in held[:LISTED])
-    rest = held[LISTED:]
-    more = f", {plural(len(rest), 'other')} {percent(sum(w for _, w in rest))} %" if rest else ""
-    return f'<p class="small">For the next {report.data.get("unit", "round")}: {told}{more}.</p>'
+    told = held_next(weights, LISTED, lambda name: escape(shortened(name, 30)))
+    return f'<p class="small">For the next {report.data.get("unit", "round")}: {told}.</p>'
 
 
 # ---- plots -------------------------------------------------------------------------------------------------------------
@@ -131,7 +128,8 @@ def drawings(rows: Sequence[Learner]) -> dict[str, Callable[..., None]]:
 
 def wealth_words(chosen: Learner) -> str:
     """Return the wealth of a portfolio, and its regret."""
-    found = [f"wealth {wealth_text(chosen['metrics']['wealth'])}", f"{percent(chosen['metrics']['annual_return'])} % a year"]
+    year = chosen["metrics"]["annual_return"]
+    found = [f"wealth {wealth_text(chosen['metrics']['wealth'])}", *([] if year is None else [f"{percent(year)} % a year"])]
     found += [f"regret {amount(chosen['regret']['value'])} in log wealth"] if chosen["regret"] else []
     return ", ".join(found)
 

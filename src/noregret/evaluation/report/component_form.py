@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ...text import amount, percent, plural, printable, shortened
 from . import plots, summary
 from .forms import Form
 from .images import BELOW, HIGH, LEFT, WIDE, Axis, compact, frame, inline, pixels, ticks
-from .page import listed, section
+from .page import folds, legend, listed, section
 from .palette import LIGHT_PAPER, lines
 from .summary import Learner
 
@@ -55,14 +54,13 @@ def groups(found: dict[str, Any]) -> list[tuple[str | None, list[int]]]:
 # ---- the page ----------------------------------------------------------------------------------------------------------
 def sections(report: Report, rows: Sequence[Learner]) -> list[str]:
     """Return the components of every learner, those of others than the winner behind folds."""
-    chosen, parts = summary.winner(report, rows), []
-    for row in rows:
-        if found := row.get("components"):
-            charts = f'<div class="charts">{scattered(found)}{spectrum(found)}</div>'
-            inner = f"{tiles(found)}{charts}{loadings(found)}"
-            opened = " open" if row is chosen else ""
-            parts.append(f"<details{opened}><summary>{escape(row['label'])}</summary>{inner}</details>")
+    parts = folds(rows, summary.winner(report, rows), "components", pictures)
     return [section("components", "Components", *parts)] if parts else []
+
+
+def pictures(found: dict[str, Any]) -> str:
+    """Return what is shown of one learner."""
+    return f'{tiles(found)}<div class="charts">{scattered(found)}{spectrum(found)}</div>{loadings(found)}'
 
 
 def tiles(found: dict[str, Any]) -> str:
@@ -89,18 +87,17 @@ def scattered(found: dict[str, Any]) -> str:
         return ""
     across = Axis(min(x), max(x), LEFT + 8, WIDE - 8)
     up = Axis(min(y), max(y), HIGH - BELOW - 8, 8)
-    dots, keys = [], []
+    dots, named = [], []
     for k, (label, members) in enumerate(groups(found["coordinates"])):
         shade = "var(--soft)" if label == "others" else f"var(--c{k})"
         points = "".join(f'<circle cx="{across.at(x[i]):.1f}" cy="{up.at(y[i]):.1f}" r="2.6"/>' for i in members)
         dots.append(f'<g class="dots" style="fill:{shade}">{points}</g>')
         if label is not None:
-            keys.append(f'<span><i style="background:{shade}"></i>{escape(shortened(label, 30))}</span>')
+            named.append((label, shade))
     first, second = found["coordinates"]["components"]
     drawn = frame(across, up, [(v, compact(v)) for v in ticks(across.low, across.high)], "".join(dots), "rows by two coordinates")
-    named = f'<p class="keys small">{"".join(keys)}</p>' if keys else ""
     note = f"{plural(len(x), 'row')} of the stream: component {first} across, {second} up."
-    return f'<div class="chart"><h3>Rows</h3><p class="quiet small">{note}</p>{drawn}{named}</div>'
+    return f'<div class="chart"><h3>Rows</h3><p class="quiet small">{note}</p>{drawn}{legend(named)}</div>'
 
 
 def spectrum(found: dict[str, Any]) -> str:
@@ -199,6 +196,7 @@ def left_words(chosen: Learner) -> str:
     if chosen["metrics"].get("auc") is not None:
         found.append(f"AUC of outliers {amount(chosen['metrics']['auc'])}")
     found += [f"regret {amount(chosen['regret']['average'], 2)} a row"] if chosen["regret"] else []
+    found += [f"gap to {chosen['gap']['passes']} passes {amount(chosen['gap']['average'], 2)} a row"] if chosen.get("gap") else []
     return ", ".join(found)
 
 

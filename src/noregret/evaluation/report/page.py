@@ -9,14 +9,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 from ...engine.processor import described
-from ...text import amount, even, percent, plural, size
+from ...text import amount, even, percent, plural, shortened, size
 from ...version import __version__
 from ..kinds import all_columns
 from . import palette, summary
@@ -139,6 +139,21 @@ def section(name: str, heading: str, *parts: str) -> str:
     """Return a section, or nothing where it has no parts."""
     inner = "\n".join(part for part in parts if part)
     return f'<section id="{name}"><h2>{escape(heading)}</h2>\n{inner}\n</section>' if inner else ""
+
+
+def folds(rows: Sequence[Learner], chosen: Learner, key: str, inner: Callable[[Any], str]) -> list[str]:
+    """Return what every learner that has something under a key shows of it, that of others than the one chosen folded."""
+    return [
+        f"<details{' open' if row is chosen else ''}><summary>{escape(row['label'])}</summary>{inner(row[key])}</details>"
+        for row in rows
+        if row.get(key)
+    ]
+
+
+def legend(names: Iterable[tuple[str, str]]) -> str:
+    """Return names with their colours, as a line."""
+    keys = "".join(f'<span><i style="background:{shade}"></i>{escape(shortened(name, 30))}</span>' for name, shade in names)
+    return f'<p class="keys small">{keys}</p>' if keys else ""
 
 
 def header(report: Report, chosen: Learner) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.processor import USUAL, described
-from ...text import amount, duration, encodable, even, filled, meant, percent, plural, printable, shortened, size, table
+from ...text import amount, duration, encodable, even, filled, first_of, meant, percent, plural, printable, shortened, size, table
 from ..kinds import all_columns, along, every, log_curves
 from .part_tables import feature_rows, feature_words, pool_rows, task_rows
 
@@ -46,6 +46,8 @@ WORDS = {
     "unexplained": "unexplained energy",
     "residual": "mean squared residual",
     "completion": "completion perplexity",
+    "angle": "angle to the best, degrees",
+    "gap": "gap to ten passes, a row",
 }
 BLANK: Learner = {
     "model": None,
@@ -569,7 +571,7 @@ def drift_words(report: Report, rows: Sequence[Learner]) -> list[str]:
     """Return where drift was and where it was detected."""
 
     def places(found: Sequence[float]) -> str:
-        return ", ".join(amount(at, 9) for at in found[:8]) + (f" and {len(found) - 8:,} more" if len(found) > 8 else "")
+        return first_of([amount(at, 9) for at in found], 8)
 
     true = report.data.get("true_drifts") or []
     lines = [f"True drift at {places(true)}."] if true else []

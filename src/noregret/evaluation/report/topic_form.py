@@ -55,7 +55,8 @@ def sections(report: Report, rows: Sequence[Learner]) -> list[str]:
     chosen, parts = summary.winner(report, rows), []
     for row in rows:
         if found := row.get("topics"):
-            inner = f"{words_table(found)}{over_time(found, report)}{latecomers(found, report)}"
+            gap = f'<p class="small">{escape(gap_words(row))}</p>' if row.get("gap") else ""
+            inner = f"{gap}{words_table(found)}{over_time(found, report)}{latecomers(found)}"
             opened = " open" if row is chosen else ""
             parts.append(f"<details{opened}><summary>{escape(row['label'])}</summary>{inner}</details>")
     return [section("topics", "Topics", *parts)] if parts else []
@@ -91,7 +92,7 @@ def over_time(found: dict[str, Any], report: Report) -> str:
     return f'<h3>Topics over time</h3><p class="quiet small">{note}</p>{stacked(found["over_time"], report, "topics over time")}'
 
 
-def latecomers(found: dict[str, Any], report: Report) -> str:
+def latecomers(found: dict[str, Any]) -> str:
     """Return the commonest words that came late."""
     if not found["late"]:
         return ""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...inputs.batch import Skipped
-from ...text import amount, brief, percent, plural
+from ...text import amount, brief, first_of, percent, plural
 
 CHANCE = 2.0  # standard deviations by which two counts of mistakes differ by chance
 NOTICED = 1.01  # ratio of two RMSEs that is worth a word
@@ -114,8 +114,7 @@ def named(labels: Sequence[str], of: int) -> str:
     """Return the words for the learners that are meant, given how many there are."""
     if len(labels) == of > 1:
         return "both learners" if of == 2 else f"all {of} learners"
-    rest = len(labels) - NAMED
-    return ", ".join(labels[:NAMED]) + (f" and {rest} more" if rest > 0 else "")
+    return first_of(labels, NAMED)
 
 
 def sorted_words(order: dict[str, float]) -> str:

@@ -18,6 +18,7 @@ from ..kinds import KINDS
 from ..measures.portraits import check_shape, portrait, shape_of
 from ..measures.residuals import Ground, Residuals
 from ..report.report import Report
+from .gap import PASSES, gap
 from .round_study import left_behind, walked, within
 from .splits import Replay
 from .unlabelled import Followed, UnlabelledRun, about, ended, interrupted, own_options, planned
@@ -157,13 +158,15 @@ def add_regret(
     rows: Replay, runs: Sequence[ComponentRun], results: Sequence[dict[str, Any]], hindsight: Hindsight, limit: int | None
 ) -> list[str]:
     """Put the regret of every learner into its result; return notes about those that have none."""
+    again = rows.held or rows.reader.replayable
+    notes = add_gaps(rows, runs, results, hindsight.asked, limit) if again else []
     wants = {run.label: compared_with(run.learner) for run in runs}
-    notes = [f"Regret of {label} was left out: {why}." for label, why in wants.items() if isinstance(why, str)]
+    left_out = [run.label for run, result in zip(runs, results, strict=True) if "gap" not in result]
+    notes += [f"Regret of {label} was left out: {why}." for label in left_out if isinstance(why := wants[label], str)]
     subspaces = {want for want in wants.values() if isinstance(want, Subspace)}
     if hindsight.why:
         return [f"Regret was left out: {hindsight.why}.", *notes] if subspaces else notes
     best = hindsight.best(subspaces)
-    again = rows.held or rows.reader.replayable
     at = [p["examples"] for p in runs[0].followed.points]
     ideal = along_points(rows, best, at, limit) if again else {want: [found.loss] for want, found in best.items()}
     for run, result in zip(runs, results, strict=True):
@@ -172,7 +175,33 @@ def add_regret(
                 run.learner, want, run.followed.points if again else run.followed.points[-1:], ideal[want]
             )
             result["regret"]["told"] = result["regret"]["told"].format(label=run.label)
+            result["metrics"]["angle"] = angle_to(best[want], run.learner)
     return notes
+
+
+def add_gaps(
+    rows: Replay, runs: Sequence[ComponentRun], results: Sequence[dict[str, Any]], asked: bool, limit: int | None
+) -> list[str]:
+    """Put the gap of every learner that has no best model in hindsight into its result; return what is to be said of them."""
+    notes = []
+    for run, result in zip(runs, results, strict=True):
+        if run.learner.overcomplete:
+            found = gap(run.learner, rows, run.figures.left, limit, asked)
+            if isinstance(found, str):
+                notes.append(f"The gap of {run.label} to itself after {PASSES} passes was left out: {found}.")
+            else:
+                notes.append(found.pop("told").format(label=run.label))
+                result["gap"], result["metrics"]["gap"] = found, found["average"]
+    return notes
+
+
+def angle_to(best: BestSubspace, learner: Any) -> float | None:
+    """Return the largest angle between the subspace of a learner and the best, in degrees; None where it has fewer directions."""
+    V = learner.components_
+    if len(V) < len(best.components) or not len(V):
+        return None
+    Q = np.linalg.qr(np.pad(V, ((0, 0), (0, len(best.mean) - V.shape[1]))).T)[0]
+    return float(np.degrees(best.angle(Q.T)))
 
 
 def along_points(

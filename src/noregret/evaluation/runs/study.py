@@ -92,7 +92,7 @@ def evaluate(source: Any, model: Any = None, y: Any = None, **options: Any) -> R
         chosen, opened, more = first_learner(opened, task)
         plan.notes += more
     learner, maps = (chosen.learner, chosen.front.maps) if isinstance(chosen, Pipeline) else (chosen, ())
-    run = Run(learner, titled(learner, maps), plan.settings)
+    run = Run(learner, titled(learner, maps).removeprefix(plan.room), plan.settings)
     if isinstance(chosen, Pipeline):
         run.noted = chosen.noted
         if opened.front is not None:
@@ -152,13 +152,16 @@ def compare(source: Any, models: Iterable[Any] | None = None, y: Any = None, **o
         given = [made(m) for m in KINDS[task].dozen]
         fronts = [None] * len(given)
         if not given:
-            raise ValueError(f"{opened.name} has no labels, which decide between learners: give y, or name the learners")
+            raise ValueError(
+                f"{opened.name} has no labels, which decide between learners: give them (y, --target), or name the learners"
+            )
     if not given:
         raise ValueError("there are no learners to compare")
     learners = [(m.learner if isinstance(m, Pipeline) else m).clone() for m in given]
     one_task(learners)
     check_scales(opened, fronts)
-    titles = distinct([titled(m, () if f is None else f.maps) for m, f in zip(learners, fronts, strict=True)])
+    full = [titled(m, () if f is None else f.maps) for m, f in zip(learners, fronts, strict=True)]
+    titles = distinct([title.removeprefix(plan.room) for title in full])
     runs = [Run(m, title, plan.settings, front) for m, title, front in zip(learners, titles, fronts, strict=True)]
     return plan.study("compare", opened, runs)
 
@@ -186,7 +189,7 @@ def sweep(source: Any, model: Any, y: Any = None, **options: Any) -> Report:
     learners = [base.clone().set_params(**s) for s in settings]
     plan = Plan(with_task(options, learners), task)
     swept = [k for k, v in grid.items() if len(v) > 1]
-    titles = [" ".join([base.name, *(f"{k}={s[k]}" for k in swept)]) for s in settings]
+    titles = [" ".join([base.name.removeprefix(plan.room), *(f"{k}={s[k]}" for k in swept)]) for s in settings]
     opened = plan.open(source, y, learners)
     runs = [Run(m, title, plan.settings) for m, title in zip(learners, titles, strict=True)]
     report = plan.study("sweep", opened, runs)
@@ -237,7 +240,7 @@ class Plan:
         known_options(options, (*WATCHED, *STUDIED))
         given = dict(options)
         watched = {k: given.pop(k) for k in WATCHED if k in given}
-        self.pair = () if task is None else BY_TASK[task].pair
+        self.pair, self.room = ((), "") if task is None else (BY_TASK[task].pair, BY_TASK[task].room)
         self.settings = Settings(**{k: v for k, v in watched.items() if v is not None}, task=task if self.pair else None)
         self.holdout = given.pop("holdout", None)
         self.regret = given.pop("regret", None)
@@ -355,7 +358,7 @@ class Plan:
                 found.notes.append(f"Regret was left out: {e}.")
         elif replay is not None:
             found.notes.append(
-                "Regret was left out: it takes several long passes over this many rows. Ask with regret=True, --regret."
+                "Regret was left out: it takes several long passes over this many rows. Ask for it (regret=True, --regret)."
             )
         return results, found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from time import perf_counter, thread_time
+from time import thread_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,20 +11,22 @@ import numpy as np
 from ...inputs.batch import Batch
 from ...inputs.checking import Rows
 from ...streams.stream import Stream, counting
+from ...text import plural
 from ...training.texts import opened_texts
 from ...unsupervised.word_counts import in_lists, sparse
 from ..kinds import KINDS
 from ..measures.paths import Blocks
-from ..measures.perplexity import EVERY, Counts, Perplexities, asked, halves
+from ..measures.perplexity import EVERY, Counts, Perplexities, asked, halves, perplexity
 from ..measures.topic_portraits import finds, portrait, topics_in_use
 from ..report.report import Report
-from .gaps import add_gaps
+from .gap import PASSES, after_passes
 from .round_study import left_behind, walked, within
 from .splits import Replay
 from .unlabelled import Followed, UnlabelledRun, about, ended, interrupted, own_options, planned
 
 TAKES = ("K", "completion", "window", "fading", "gap", "limit", "sort")  # options of such studies
 AT_ONCE = 256  # documents that are learned together, at most
+SOON = 2_000_000  # words up to which the gap is found without being asked for
 
 
 class Taken(NamedTuple):
@@ -132,15 +134,15 @@ def passed(kind: str, rows: Replay, runs: Sequence[TopicRun], own: Mapping[str, 
 
     def taken(batch: Taken) -> None:
         nonlocal counts
-        start = perf_counter()
         if counts.documents == 0:
             features = rows.features(batch.batch.data, False)
             counts = Counts(None if features.grows else features.size, every(own))
         for part in blind.cuts(batch.n):
             counts.take(batch.rows, blind.figures, part)
-        counts.seconds += perf_counter() - start
 
     examples, reading, stopped = walked(kind, prepared(rows, own.get("limit")), opened, runs, own, taken)
+    if counts.met == 0:
+        raise ValueError(f"{opened.name} has no words: {plural(examples, entry.unit)}, all of them empty")
     done = [run for run in runs if run.failed is None]
     for run in done:
         run.finish()
@@ -156,6 +158,22 @@ def passed(kind: str, rows: Replay, runs: Sequence[TopicRun], own: Mapping[str, 
     completed = blind.figures.metrics()["completion"] is not None
     notes += dear_words(results, trivial) if completed else []
     return Report(kind, data, results, None, notes, own.get("sort") or (entry.decides if completed else "perplexity"))
+
+
+def add_gaps(rows: Replay, runs: Sequence[TopicRun], results: Sequence[dict[str, Any]], own: Mapping[str, Any]) -> list[str]:
+    """Put the gap of every learner to the same model after ten passes into its result; return why where there is none."""
+    wanted, words = own.get("gap"), runs[0].figures.words
+    if wanted is False or not words:
+        return []
+    if not rows.held or (wanted is None and words > SOON):
+        why = "it takes ten passes. Ask for it (gap=True, --gap)" if rows.held else "the documents do not fit in memory"
+        return [f"The gap to {PASSES} passes was left out: {why}."]
+    for run, result in zip(runs, results, strict=True):
+        nats = after_passes(run.learner, rows, own.get("limit"))
+        value = run.figures.nats - nats
+        found = {"value": value, "average": value / words, "perplexity": perplexity(nats, words)}
+        result["gap"] = {"against": f"the same model after {PASSES} passes", **found}
+    return []
 
 
 def prepared(rows: Stream, limit: int | None) -> Generator[Taken, None, None]:
