@@ -98,6 +98,7 @@ def lda(documents: Documents, held: Held, quick: bool) -> list[Row]:
     def sklearn() -> Callable[[], Any]:
         m = LatentDirichletAllocation(
             K, learning_offset=OFFSET, learning_decay=DECAY, total_samples=D, mean_change_tol=TOLERANCE, random_state=0,
+            batch_size=S,  # it splits what partial_fit is given into batches of 128 otherwise
         )  # fmt: skip
 
         def work() -> Any:

@@ -437,7 +437,15 @@ SKIPPED = {"check_array_api_input"}  # needs SCIPY_ARRAY_API=1 before SciPy is i
 
 @pytest.mark.parametrize(
     "estimator",
-    [nr.OnlinePCA(k=1), nr.OnlinePCA(k=1, S=5), nr.OnlinePCA(k=1, method="ccipca"), nr.OnlineSVD(), nr.DictionaryLearner(k=3)],
+    [
+        nr.OnlinePCA(k=1),
+        nr.OnlinePCA(k=1, S=5),
+        nr.OnlinePCA(k=1, method="ccipca"),
+        nr.OnlineSVD(),
+        nr.DictionaryLearner(k=3),
+        nr.OnlineLDA(K=3),
+        nr.OnlineHDP(K=4, T=2),
+    ],
 )
 def test_checks_of_scikit_learn(estimator):
     with warnings.catch_warnings():

@@ -194,7 +194,8 @@ def test_only_columns_of_text_make_words(texts, lines, tmp_path):
 def test_what_is_refused(counts, lines, tmp_path):
     bad = tmp_path / "bad.svm"
     bad.write_text("".join(f"1 1:{i + 1}\n" for i in range(40)) + "1 1:2 2:-3\n")
-    assert "Error: word 2 has the count -3 in example 41" in run("evaluate", bad, "--task", "topics", "--quiet", code=1)
+    told = run("evaluate", bad, "--task", "topics", "--quiet", code=1)
+    assert "Error: Negative values in data: word 2 has the count -3 in example 41" in told
     assert "in (0.5, 1], got 0.5" in run("evaluate", lines, "--kappa", "0.5", "--quiet", code=2)
     empty = tmp_path / "empty.txt"
     empty.write_text("\n\n")

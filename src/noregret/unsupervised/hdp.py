@@ -24,6 +24,11 @@ from .topics import MANY, Table, TopicModel, Topics
 SEEN = 0.01  # of the expected weight: topics above it are counted
 
 
+def up_to(by: int, n: int) -> int:
+    """Return the least multiple of `by` that is at least n."""
+    return by * -(-n // by)
+
+
 class ByWords(NamedTuple):
     """zeta begins with the topics that the words of the document are likeliest in."""
 
@@ -90,11 +95,12 @@ class HDP(TopicModel):
 
     # ---- documents -----------------------------------------------------------------------------------------------------
     def new_table(self, n: int) -> Table:
-        """Return room for E[ln beta] of n words."""
-        return (np.empty((n, self.dims["topic"])),)
+        """Return room for psi(lambda) of n words and its exponential."""
+        wide = up_to(LANES, self.dims["topic"])
+        return np.empty((n, wide)), np.empty((n, wide))
 
     def weighed(self, words: np.ndarray, first: int, table: Table) -> None:
-        """Write psi(lambda) of words, from the first one on."""
+        """Write psi(lambda) of words and its exponential, from the first one on."""
         s = self.state
         compiled(expect_words)(s.Lam, float(s.scale[0]), self.eta, words, first, *table)
 
@@ -104,16 +110,19 @@ class HDP(TopicModel):
         """Return proportions and bounds of documents."""
         s, p, K, T = self.state, self.params, self.dims["topic"], int(self.params.T)
         starts, _, data = rows.arrays
-        n, high = (by * -(-size // by) for size, by in ((int(np.diff(starts).max(initial=1)), LANES), (K, BLOCK)))
+        n, wide, side = (up_to(LANES, size) for size in (int(np.diff(starts).max(initial=1)), K, T - 1))
         G, L = np.empty((rows.n, K)), np.empty(rows.n)
-        how = (self.sigma, self.mean, float(p.alpha0), isinstance(p.zeta, ByWords), int(p.iterations), float(p.tolerance))
+        sigma = np.append(self.sigma, np.zeros(wide - K))
+        how = (sigma, self.mean, T, float(p.alpha0), isinstance(p.zeta, ByWords), int(p.iterations), float(p.tolerance))
         into = (s.Sum, s.uses) if learn else (np.empty((0, K)), np.empty(K))
-        words = (np.zeros((high, n)), np.empty((high, n)), np.empty(n))
-        shares = (np.empty((T, n)), np.empty((T, K)), np.empty((T + 1, high)))
-        sticks = (np.empty(T - 1), np.empty(T - 1), np.empty(T), np.empty(high, np.int64))
-        scratch = (np.empty(K), np.zeros(max(K, T)), np.empty(n), np.empty(n))
+        words = (np.zeros((up_to(BLOCK, K), n)), np.empty((n, wide)), np.empty(n))
+        high = up_to(BLOCK, T)
+        shares = (np.zeros((high, n)), np.zeros((high, wide)), np.empty((high, wide)))
+        sticks = (np.ones((3, side)), np.empty((3, side)), np.empty((3, side)), np.empty(T), np.empty(T, np.int64))
+        sums = (np.ones(T), np.empty((2, T)))
+        scratch = (np.zeros(wide), np.zeros(wide), np.zeros(T), np.empty(n), np.empty(n))
         compiled(infer_with_sticks)(
-            starts, where, data, known, *table, s.total, self.eta, *how, G, L, *into, *words, *shares, *sticks, *scratch
+            starts, where, data, known, *table, s.total, self.eta, *how, G, L, *into, *words, *shares, *sticks, *sums, *scratch
         )  # fmt: skip
         return G, L
 

@@ -1,7 +1,9 @@
 """The compiled steps of the online HDP: which topics the sticks of a document point to, and which sticks its words come from.
 
 Z = c zeta, how often words come from sticks, has a row for each stick, and B = E[ln beta] one for each topic: loops over words
-vectorise. Words are a multiple of LANES, those that fill up of count 0: what is left over would be taken one by one.
+vectorise. Words and topics are a multiple of LANES, those that fill up of count or weight 0: what is left over would be taken one
+by one. B does not fit the first cache of a processor, so loops over blocks of its rows are the outer ones. The tables of a batch
+have a row for each word: P = psi(lambda), and E = exp(P) over the largest of the word.
 """
 
 from __future__ import annotations
@@ -11,32 +13,70 @@ import math
 from ..engine.elementary import exp, log
 from ..engine.special import log_gamma, psi
 from ..engine.words import rare, strict
-from .lda_step import BLOCK, LEAST, add_four, add_row, add_times, clear, total_of
+from .lda_step import BLOCK, LEAST, add_four, add_row, add_times, clear, gather, share_out, total_of
 from .sparse_coding import eight_products
 
-LANES = 16
-FAINT = 1e-18  # of phi and zeta: what is less does not change a sum
+LANES = 8
+FAINT = 1e-18  # of phi: what is less does not change a sum
+NONE = -1e300  # of the logarithm of phi: no topic
 ALIKE = 3  # iterations that leave out the sticks, as those of the authors do
 
 
-def log_words(row, scale, eta, out):
-    """Write psi(lambda) of a word."""
+def lambdas(row, scale, eta, out):
+    """Write lambda of a word."""
     for k in range(row.shape[0]):
-        out[k] = psi(max(eta + scale * row[k], LEAST))
+        out[k] = max(eta + scale * row[k], LEAST)
+
+
+def psi_of(x, out):
+    """Write psi of numbers."""
+    for k in range(x.shape[0]):
+        out[k] = psi(x[k])
+
+
+def psi_and_log_gamma(x, psis, logs):
+    """Write psi and ln Gamma of numbers, which share a logarithm."""
+    for k in range(x.shape[0]):
+        psis[k] = psi(x[k])
+        logs[k] = log_gamma(x[k])
+
+
+def largest(x):
+    """Return the largest number."""
+    top = x[0]
+    for k in range(x.shape[0]):
+        top = max(top, x[k])
+    return top
+
+
+def grown_from(x, top, out):
+    """Write exp(x - top)."""
+    for k in range(x.shape[0]):
+        out[k] = exp(x[k] - top)
 
 
 @rare
 @strict
-def expect_words(Lam, scale, eta, words, first, P):
-    """Write psi(lambda) of words, from the first one on."""
+def expect_words(Lam, scale, eta, words, first, P, E):
+    """Write psi(lambda) of words, from the first one on, and its exponential over the largest of the word."""
+    K = Lam.shape[1]
     for i in range(first, words.shape[0]):
-        log_words(Lam[words[i]], scale, eta, P[i])
+        lambdas(Lam[words[i]], scale, eta, E[i, :K])
+        for k in range(K, E.shape[1]):
+            E[i, k] = E[i, 0]
+        psi_of(E[i], P[i])
+        grown_from(P[i], largest(P[i]), E[i])
 
 
-def expect_topics(total, more, out):
-    """Write psi of the sums of lambda."""
-    for k in range(out.shape[0]):
-        out[k] = psi(max(total[k] + more, LEAST))
+@strict
+def expect_topics(total, more, less, f):
+    """Write psi of the sums of lambda, and the exponential of the least of them less each."""
+    base = math.inf
+    for k in range(total.shape[0]):
+        less[k] = psi(max(total[k] + more, LEAST))
+        base = min(base, less[k])
+    for k in range(total.shape[0]):
+        f[k] = exp(base - less[k])
 
 
 def spread_four(B, i, a, b, c, d, less):
@@ -78,12 +118,21 @@ def product(a, b):
     return found
 
 
-def softmax(z, x, w, out):
-    """Write exp(z + w x), so that it sums to 1; return the logarithm of what it summed to."""
-    top = largest_sum(z, x, w)
-    whole = exponentials(z, x, w, top, out)
-    scaled_by(out, 1.0 / whole)
-    return top + log(whole)
+@strict
+def softmax_rows(s, sigma, w, phi, ones, top, whole):
+    """Write exp(s + w sigma), each row so that it sums to 1; return the sum of the logarithms of what they summed to.
+
+    The rows take each step together: none waits for the last one.
+    """
+    T = ones.shape[0]
+    for t in range(T):
+        top[t] = largest_sum(s[t], sigma, w)
+    for t in range(T):
+        whole[t] = exponentials(s[t], sigma, w, top[t], phi[t])
+    found = log_sums(ones, top, whole)
+    for t in range(T):
+        scaled_by(phi[t], whole[t])
+    return found
 
 
 def raise_to(top, z, more):
@@ -133,61 +182,50 @@ def softmax_columns(Z, T, x, w, c, top, whole):
 
 # ---- sticks ------------------------------------------------------------------------------------------------------------
 @strict
-def break_sticks(a, b, out):
-    """Write E[ln sigma_t] of sticks that are Beta(a_t, b_t), the last of which is 1."""
-    before = 0.0
-    for t in range(a.shape[0]):
-        both = psi(a[t] + b[t])
-        out[t] = before + psi(a[t]) - both
-        before += psi(b[t]) - both
-    out[a.shape[0]] = before
-
-
-@strict
-def stick_terms(a, b, alpha0):
-    """Return minus the divergence of the sticks of a document from Beta(1, alpha0)."""
-    found = 0.0
-    for t in range(a.shape[0]):
-        both = psi(a[t] + b[t])
-        one, rest = psi(a[t]) - both, psi(b[t]) - both
-        found += log(alpha0) + (alpha0 - b[t]) * rest - (a[t] - 1.0) * one
-        found += log_gamma(a[t]) + log_gamma(b[t]) - log_gamma(a[t] + b[t])
+def break_sticks(ab, psis, logs, T, alpha0, out):
+    """Write E[ln sigma_t] of sticks that are Beta(a_t, b_t), the last 1; return minus their divergence from Beta(1, alpha0)."""
+    for i in range(3):  # a, b and a + b
+        psi_and_log_gamma(ab[i], psis[i], logs[i])
+    before, found = 0.0, (T - 1) * log(alpha0)
+    for t in range(T - 1):
+        one, rest = psis[0, t] - psis[2, t], psis[1, t] - psis[2, t]
+        out[t] = before + one
+        before += rest
+        found += (alpha0 - ab[1, t]) * rest - (ab[0, t] - 1.0) * one
+        found += logs[0, t] + logs[1, t] - logs[2, t]
+    out[T - 1] = before
     return found
 
 
 @strict
-def lengths(Z, n, a, b, alpha0):
+def lengths(Z, T, n, ab, alpha0):
     """Set a_t = 1 + sum c zeta_t and b_t = alpha0 + sum of those behind t."""
-    T = a.shape[0] + 1
     behind = total_of(Z[T - 1, :n])
     for j in range(T - 1):
         t = T - 2 - j
-        b[t] = alpha0 + behind
         here = total_of(Z[t, :n])
-        a[t] = 1.0 + here
+        ab[0, t], ab[1, t] = 1.0 + here, alpha0 + behind
+        ab[2, t] = ab[0, t] + ab[1, t]
         behind += here
 
 
 # ---- one document ------------------------------------------------------------------------------------------------------
 @strict
-def start_by_words(B, K, c, Z, R, counts, choice, none, top, whole):
+def start_by_words(E, where, counts, f, K, T, B, c, Z, R, likely, choice, none, top, whole):
     """Begin with the topics that the words are likeliest in: zeta_nt as probable as word n is in topic k_t."""
-    n = c.shape[0]
+    share_out(R, gather(E, where, counts, R, c), c, f, likely)
     for k in range(K):
-        copy_row(R[k, :n], B[k, :n])
-    softmax_columns(R, K, none, 0.0, c, top, whole)
-    for k in range(K):
-        counts[k] = total_of(R[k, :n])
-    for t in range(Z.shape[0]):
+        likely[k] *= f[k]
+    for t in range(T):
         best = 0
         for k in range(1, K):
-            if counts[k] > counts[best]:
+            if likely[k] > likely[best]:
                 best = k
         choice[t] = best
-        counts[best] = -1.0
-    for t in range(Z.shape[0]):
-        copy_row(Z[t, :n], B[choice[t], :n])
-    softmax_columns(Z, Z.shape[0], none, 0.0, c, top, whole)
+        likely[best] = -1.0
+    for t in range(T):
+        copy_row(Z[t, : c.shape[0]], B[choice[t], : c.shape[0]])
+    softmax_columns(Z, T, none, 0.0, c, top, whole)
 
 
 def copy_row(to, row):
@@ -197,88 +235,71 @@ def copy_row(to, row):
 
 
 @strict
-def start_alike(c, Z):
+def start_alike(T, c, Z):
     """Begin with equal zeta."""
-    for t in range(Z.shape[0]):
+    for t in range(T):
         for i in range(c.shape[0]):
-            Z[t, i] = c[i] / Z.shape[0]
+            Z[t, i] = c[i] / T
 
 
 @strict
-def point(B, K, n, Z, sigma, w, phi, s):
+def point(B, K, n, Z, sigma, w, phi, s, ones, top, whole):
     """Write phi_tk, proportional to exp(sum_n c_n zeta_nt E[ln beta] + w E[ln sigma_k]); return its part of the bound."""
-    found, T = 0.0, Z.shape[0]
-    for k in range(0, B.shape[0], BLOCK):
+    T = ones.shape[0]
+    for k in range(0, K, BLOCK):
         for t in range(0, T, 2):
             e, f, g, h = B[k, :n], B[k + 1, :n], B[k + 2, :n], B[k + 3, :n]
-            eight_products(e, f, g, h, Z[t, :n], Z[min(t + 1, T - 1), :n], s[t, k : k + BLOCK], s[t + 1, k : k + BLOCK])
+            eight_products(e, f, g, h, Z[t, :n], Z[t + 1, :n], s[t, k : k + BLOCK], s[t + 1, k : k + BLOCK])
     for t in range(T):
-        whole = softmax(s[t, :K], sigma, w, phi[t])
-        found += whole - product(phi[t], s[t, :K])
+        for k in range(K, s.shape[1]):
+            s[t, k] = NONE
+    found = softmax_rows(s, sigma, w, phi, ones, top, whole)
+    for t in range(T):
+        found -= product(phi[t], s[t])
     return found
 
 
 @strict
-def listed(phi, some):
-    """List the topics that a stick may point to, and more until they are a multiple of a block; return how many."""
-    n = 0
-    for k in range(phi.shape[0]):
-        if phi[k] > FAINT:
-            some[n] = k
-            n += 1
-    while n % BLOCK:
-        some[n] = -1
-        n += 1
-    return n
-
-
-@strict
-def deal(B, c, phi, pi, w, Z, some, top, whole):
+def deal(B, K, T, c, phi, pi, w, Z, top, whole):
     """Set Z to c zeta_nt, zeta proportional to exp(sum_k phi_tk E[ln beta] + w E[ln sigma_t(pi)]); return its part of the bound."""
     n = c.shape[0]
-    for t in range(Z.shape[0]):
+    for t in range(T):
         clear(Z[t, :n])
-        for j in range(0, listed(phi[t], some), BLOCK):
-            k, x, y, z = some[j], max(some[j + 1], 0), max(some[j + 2], 0), max(some[j + 3], 0)
-            f = phi[t, x] if some[j + 1] >= 0 else 0.0
-            g = phi[t, y] if some[j + 2] >= 0 else 0.0
-            h = phi[t, z] if some[j + 3] >= 0 else 0.0
-            add_four(Z[t, :n], phi[t, k], B[k, :n], f, B[x, :n], g, B[y, :n], h, B[z, :n])
-    return softmax_columns(Z, Z.shape[0], pi, w, c, top, whole)
+    for k in range(0, K, BLOCK):
+        for t in range(T):
+            p, q, r, s = phi[t, k], phi[t, k + 1], phi[t, k + 2], phi[t, k + 3]
+            if p > FAINT or q > FAINT or r > FAINT or s > FAINT:
+                add_four(Z[t, :n], p, B[k, :n], q, B[k + 1, :n], r, B[k + 2, :n], s, B[k + 3, :n])
+    return softmax_columns(Z, T, pi, w, c, top, whole)
 
 
 @rare
 @strict
-def infer_sticks(B, K, c, sigma, alpha0, by_words, iterations, tolerance, Z, R, phi, s, a, b, pi, choice, none, top, whole):
-    """Find phi, zeta and the sticks of one document; return the bound."""
-    if by_words:
-        start_by_words(B, K, c, Z, R, s[0], choice, none, top, whole)
-    else:
-        start_alike(c, Z)
+def infer_sticks(B, K, T, c, sigma, alpha0, iterations, tolerance, Z, phi, s, ab, psis, logs, pi, choice, ones, sums, top, whole):
+    """Find phi, zeta and the sticks of one document, given the zeta it begins with; return the bound."""
     bound, n = -math.inf, c.shape[0]
-    for t in range(a.shape[0]):
-        a[t], b[t] = 1.0, alpha0
+    for t in range(T - 1):
+        ab[0, t], ab[1, t], ab[2, t] = 1.0, alpha0, 1.0 + alpha0
     for i in range(iterations):
         w = 0.0 if i < ALIKE else 1.0
-        break_sticks(a, b, pi)
-        last, bound = bound, stick_terms(a, b, alpha0)
-        bound += point(B, K, n, Z, sigma, w, phi, s)
-        bound += deal(B, c, phi, pi, w, Z, choice, top, whole)
-        lengths(Z, n, a, b, alpha0)
+        last, bound = bound, break_sticks(ab, psis, logs, T, alpha0, pi)
+        bound += point(B, K, n, Z, sigma, w, phi, s, ones, sums[0], sums[1])
+        bound += deal(B, K, T, c, phi, pi, w, Z, top, whole)
+        lengths(Z, T, n, ab, alpha0)
         if i > ALIKE and bound - last <= tolerance * abs(last):
             break
     return bound
 
 
 @strict
-def mean_topics(phi, a, b, out):
+def mean_topics(phi, T, K, ab, out):
     """Write theta_k = sum_t E[pi_t] phi_tk."""
     clear(out)
     left = 1.0
-    for t in range(a.shape[0]):
-        add_times(out, left * a[t] / (a[t] + b[t]), phi[t])
-        left *= b[t] / (a[t] + b[t])
-    add_times(out, left, phi[a.shape[0]])
+    for t in range(T - 1):
+        add_times(out, left * ab[0, t] / ab[2, t], phi[t, :K])
+        left *= ab[1, t] / ab[2, t]
+    add_times(out, left, phi[T - 1, :K])
 
 
 @strict
@@ -295,19 +316,21 @@ def gather_logs(P, less, where, counts, B, c):
 
 
 @strict
-def count_up(Sum, uses, where, Z, phi):
+def count_up(Sum, uses, where, T, Z, phi):
     """Add how often topics have words, and how many sticks point to them."""
-    for t in range(phi.shape[0]):
-        add_row(uses, phi[t])
-        for i in range(where.shape[0]):
-            if Z[t, i] > FAINT:
-                add_times(Sum[where[i]], Z[t, i], phi[t])
+    K = uses.shape[0]
+    for t in range(T):
+        add_row(uses, phi[t, :K])
+    for i in range(where.shape[0]):
+        row = Sum[where[i]]
+        for t in range(0, T, BLOCK):
+            add_four(row, Z[t, i], phi[t], Z[t + 1, i], phi[t + 1], Z[t + 2, i], phi[t + 2], Z[t + 3, i], phi[t + 3])
 
 
 @strict
 def infer_with_sticks(
-    starts, where, counts, known, P, total, eta, sigma, mean, alpha0, by_words, iterations, tolerance,
-    G, L, Sum, uses, B, R, c, Z, phi, s, a, b, pi, choice, less, none, top, whole,
+    starts, where, counts, known, P, E, total, eta, sigma, mean, T, alpha0, by_words, iterations, tolerance,
+    G, L, Sum, uses, B, R, c, Z, phi, s, ab, psis, logs, pi, choice, ones, sums, less, f, none, top, whole,
 ):  # fmt: skip
     """Write proportions and the bound of each document; add what words and sticks count for topics to Sum, if it has room."""
     before, K = -1, total.shape[0]
@@ -319,10 +342,15 @@ def infer_with_sticks(
             continue
         if known[d] != before:
             before = known[d]
-            expect_topics(total, eta * before, less)
-        n = gather_logs(P, less, where[at:to], counts[at:to], B, c)
-        held = (Z, R, phi, s, a, b, pi, choice, none, top[:n], whole[:n])
-        L[d] = infer_sticks(B, K, c[:n], sigma, alpha0, by_words, iterations, tolerance, *held)
-        mean_topics(phi, a, b, G[d])
+            expect_topics(total, eta * before, less, f)
+        n = gather_logs(P, less[:K], where[at:to], counts[at:to], B, c)
+        if by_words:
+            begun = (K, T, B, c[:n], Z, R, s[0], choice, none, top[:n], whole[:n])
+            start_by_words(E, where[at:to], counts[at:to], f, *begun)
+        else:
+            start_alike(T, c[:n], Z)
+        held = (Z, phi, s, ab, psis, logs, pi, choice, ones, sums, top[:n], whole[:n])
+        L[d] = infer_sticks(B, K, T, c[:n], sigma, alpha0, iterations, tolerance, *held)
+        mean_topics(phi, T, K, ab, G[d])
         if Sum.shape[0] > 0:
-            count_up(Sum, uses, where[at:to], Z, phi)
+            count_up(Sum, uses, where[at:to], T, Z, phi)

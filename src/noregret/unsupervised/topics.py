@@ -142,14 +142,14 @@ class TopicModel(Featured):
 
     def join(self, words: np.ndarray) -> np.ndarray:
         """Let words join those of the batch; return the place of each. Those of the first batch begin at random."""
-        s, n = self.state, int(self.state.used[0])
-        if n + len(words) > self.dims["waiting"]:
-            fresh = n + int((self.place[np.unique(words)] < 0).sum())
-            if fresh > self.dims["waiting"]:
-                self.resize(waiting=max(ROOM, 1 << (fresh - 1).bit_length()))
-                s = self.state
-        where = np.empty(len(words), np.int64)
-        s.used[0] = compiled(number_words)(words.astype(np.int64), self.place, s.words, n, where)
+        n = int(self.state.used[0])
+        where, joined = np.empty(len(words), np.int64), np.empty(n + len(words), np.int64)
+        used = compiled(number_words)(words.astype(np.int64), self.place, joined, n, where)
+        if used > self.dims["waiting"]:
+            self.resize(waiting=max(ROOM, 1 << (used - 1).bit_length()))
+        s, fresh = self.state, joined[n:used]
+        s.words[n:used], s.used[0] = fresh, used
+        self.place[fresh] = np.arange(n, used)  # which a new size has forgotten
         if not s.begun[0]:
             self.draw(s.words[n : int(s.used[0])])
         self.weighed(s.words[: int(s.used[0])], n, self.table)

@@ -17,9 +17,14 @@ LARGEST = 1e15  # of a count
 
 def is_document(x: Any) -> bool:
     """Return whether this is one document by its words: a dict, a text, or a list that does not begin with a number."""
-    if isinstance(x, (Mapping, str)):
+    if is_named(x):
         return True
     return isinstance(x, (list, tuple)) and (len(x) == 0 or isinstance(x[0], str))
+
+
+def is_named(x: Any) -> bool:
+    """Return whether this is a dict or a text; a sparse matrix by keys is a dict to Python, but not here."""
+    return isinstance(x, (Mapping, str)) and not hasattr(x, "tocsr")
 
 
 def counts(x: Any) -> Mapping[Any, Any]:
@@ -38,7 +43,7 @@ def counts(x: Any) -> Mapping[Any, Any]:
 
 def as_counts(X: Any) -> Any:
     """Return documents as dicts of counts; arrays, sparse matrices and frames as they are."""
-    if isinstance(X, (str, Mapping)):
+    if is_named(X):
         raise TypeError("expected documents, got one: put it into a list, or give it to learn_one")
     if not (isinstance(X, Sequence) and len(X) > 0 and any(is_document(x) and len(x) > 0 for x in X)):
         return [{} for _ in X] if isinstance(X, Sequence) and len(X) > 0 and all(map(is_document, X)) else X
@@ -82,4 +87,5 @@ def check_counts(read: Rows | Named) -> None:
     else:
         word = at % rows.width if rows.layout == "dense" else int(rows.arrays[1][at])
         word = word if rows.names is None else rows.names[word]
-    raise ValueError(f"word {word!r} has the count {found:g} in row {row}; expected counts from 0 to {LARGEST:g}")
+    what = "Negative values in data" if found < 0.0 else "Too large values in data"  # the first in the words of scikit-learn
+    raise ValueError(f"{what}: word {word!r} has the count {found:g} in row {row}; expected counts from 0 to {LARGEST:g}")
