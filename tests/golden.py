@@ -241,10 +241,10 @@ def of_topics():
     """Digests of topic models, and of the functions that only they use."""
     X = np.floor(4.0 * np.abs(rows(60, 20, 8)))
     learners = {
-        "lda": nr.OnlineLDA(K=5, S=16),
+        "lda": nr.OnlineLDA(K=5, eta=0.2, S=16),
         "lda, priors": nr.OnlineLDA(K=3, S=8, eta=0.004, learn_alpha=True, learn_eta=True),
-        "hdp": nr.OnlineHDP(K=7, T=3, S=16, eta=0.1),
-        "hdp, uniform": nr.OnlineHDP(K=7, T=3, S=16, zeta="uniform", sort=False),
+        "hdp": nr.OnlineHDP(K=7, T=3, S=16, eta=0.1, tolerance=1e-4),
+        "hdp, uniform": nr.OnlineHDP(K=7, T=3, S=16, eta=0.01, tolerance=1e-4, zeta="uniform", sort=False),
     }
     out = {name: digest(m.partial_fit(X).model.arrays()) for name, m in learners.items()}
     x = np.abs(numbers(2000, 44)) * np.exp2(np.arange(2000) % 40 - 10.0) + 1e-4

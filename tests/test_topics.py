@@ -245,8 +245,8 @@ def test_hdp_does_not_end_in_one_topic(seed):
 
 def test_priors_are_learned():
     X, _ = planted(800, K=5, V=30, seed=6)
-    plain = nr.OnlineLDA(K=5, S=32, D=800).fit(X, epochs=2)
-    m = nr.OnlineLDA(K=5, S=32, D=800, learn_alpha=True, learn_eta=True).fit(X, epochs=2)
+    plain = nr.OnlineLDA(K=5, eta=None, S=32, D=800).fit(X, epochs=2)
+    m = nr.OnlineLDA(K=5, eta=None, S=32, D=800, learn_alpha=True, learn_eta=True).fit(X, epochs=2)
     assert (m.alpha_ != plain.alpha_).all()
     assert m.eta_ != plain.eta_ == 0.2
     assert m.perplexity(X) < plain.perplexity(X)

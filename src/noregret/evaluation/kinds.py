@@ -187,7 +187,7 @@ KINDS: dict[str, Kind] = {
         decides="completion",  # bounds of other models, or with other priors, do not compare
         loss="bound",
         judged=True,
-        dozen=("online_lda", "online_lda:learn_alpha=true", "online_hdp:K=60,T=10,eta=0.5"),
+        dozen=("online_lda", "online_lda:learn_alpha=true", "online_hdp"),
         errors=("perplexity", "completion"),
         columns=(Shown("perplexity", "perplexity", 9), Shown("completion", "completion", 8), Shown("topics", "topics", 7)),
         curves=("perplexity", "completion", "topics"),

@@ -146,18 +146,18 @@ class HDP(TopicModel):
 class Params(NamedTuple):
     """OnlineHDP."""
 
-    K: HowMany = 300
-    T: HowMany = 20
+    K: HowMany = 60
+    T: HowMany = 10
     alpha0: Positive = 1.0
     gamma: Positive = 1.0
-    eta: Positive = 0.01
+    eta: Positive = 0.5
     kappa: Annotated[float, Range(0.5, 1.0, "[]")] = 0.5
     tau0: NonNegative = 1.0
-    S: Times = 100
+    S: Times = 64
     D: Corpus = None
     zeta: Annotated[Any, Choice({"words": ByWords, "uniform": Uniform})] = "words"
     iterations: Times = 100
-    tolerance: NonNegative = 1e-4
+    tolerance: NonNegative = 1e-3
     sort: Switch = True
 
     def check(self) -> None:
@@ -182,9 +182,9 @@ class OnlineHDP(Topics):
     Read back: as `OnlineLDA`, and `weights_` (E[sigma_k]), `n_topics_` (those above 0.01), `ranking_`, `to_lda()`. Numbers of
     topics stay as they are while topics grow and shrink.
 
-    Pitfalls: the defaults are the authors' for large corpora; on some thousand documents take eta=0.5, K=60, T=10, S=64. With
-    zeta="uniform" all pieces begin alike and often one topic takes nearly everything. A larger D finds more topics. Bounds are not
-    those of LDA: compare `completion`.
+    Pitfalls: the authors' K=300, T=20, eta=0.01 are for very large corpora; on some thousand documents they are worse than counts of
+    words. With zeta="uniform" all pieces begin alike and often one topic takes nearly everything. A larger D finds more topics.
+    Bounds are not those of LDA: compare `completion`.
 
     Reference: Wang, Paisley, Blei (2011), *Online variational inference for the hierarchical Dirichlet process*, equations 15-26.
 

@@ -144,7 +144,7 @@ class Params(NamedTuple):
     """OnlineLDA."""
 
     K: HowMany = 20
-    eta: Optional = None
+    eta: Optional = 0.5
     kappa: Annotated[float, Range(0.5, 1.0, "(]")] = 0.7
     tau0: NonNegative = 64.0
     S: Times = 64
@@ -164,7 +164,7 @@ class OnlineLDA(Topics):
     fade by a common factor. A new word joins with lambda = eta; those of the first batch, or all columns of an array, begin at
     Gamma(100, 1/100).
 
-    Parameters: `K` topics; `alpha`, the prior of topics, a number or one for each, and `eta`, that of words, both 1/K unless given;
+    Parameters: `K` topics; `alpha`, the prior of topics, a number or one for each, and `eta`, that of words, where None is 1/K;
     `kappa` and `tau0`, how fast the past is forgotten; `S` documents in a batch; `D` documents in all, by default those seen, and
     at least 10,000; `iterations` and `tolerance` of a document; `learn_alpha`, `learn_eta`, Newton steps on the priors after the
     third batch (eta costs all words); `start`, lambda to begin with, for arrays; `seed`; `hash_bits`, to fold words into 2^bits
@@ -174,7 +174,7 @@ class OnlineLDA(Topics):
     `completion(observed, scored)`, `bounds(docs)`, `similar(doc, docs)`, `n_pending_`.
 
     Pitfalls: `learn_many` returns bounds from before, `learn_one` proportions from before: both know nothing in the first batch.
-    The last documents wait for a batch until `finish()`. eta decides more than K: 0.1 to 0.5 suit small corpora. Leave out stop
+    The last documents wait for a batch until `finish()`. 1/K, the eta of other libraries, makes new words dear. Leave out stop
     words first. Perplexities of other libraries are defined otherwise. Topics of two models do not correspond: there is no merge.
 
     Reference: Hoffman, Blei, Bach (2010), *Online learning for latent Dirichlet allocation*, algorithm 2.
