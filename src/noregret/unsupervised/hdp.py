@@ -182,7 +182,7 @@ class OnlineHDP(Topics):
     Read back: as `OnlineLDA`, and `weights_` (E[sigma_k]), `n_topics_` (those above 0.01), `ranking_`, `to_lda()`. Numbers of
     topics stay as they are while topics grow and shrink.
 
-    Pitfalls: the authors' K=300, T=20, eta=0.01 are for very large corpora; on some thousand documents they are worse than counts of
+    Pitfalls: the authors' K=300, T=20, eta=0.01 are for very large corpora; on some thousand documents they lose to counts of
     words. With zeta="uniform" all pieces begin alike and often one topic takes nearly everything. A larger D finds more topics.
     Bounds are not those of LDA: compare `completion`.
 
