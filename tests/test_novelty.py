@@ -59,7 +59,7 @@ def test_maps_that_were_asked_for_come_first():
 
 
 def test_nothing_decides_between_learners_without_labels():
-    with pytest.raises(ValueError, match="arrays has no labels, which decide between learners: give y, or name the learners"):
+    with pytest.raises(ValueError, match=r"no labels, which decide between learners: give them \(y, --target\)"):
         nr.compare(rows(100)[0])
 
 
