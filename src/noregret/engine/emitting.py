@@ -27,7 +27,7 @@ cgutils: Any = numba_tools
 populate_array: Any = arrayobj.populate_array
 BYTE, HALF, WORD, REAL = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 POINTER = BYTE.as_pointer()
-LEAVES = {"d": types.float64, "l": types.int64, "b": types.boolean, "L": types.uint64, "o": types.int64}
+LEAVES = {"d": types.float64, "l": types.int64, "b": types.boolean, "L": types.uint64}
 ARRAY, REALS, WHOLES, TRUTHS, COUNTS = (1,), (2, 3), (4, 5), (6, 7), (8,)  # places of classes in a table, see native.CLASSES
 TRUE, NONE, ERROR = native.FIXED - 3, native.FIXED - 2, native.FIXED - 1
 
@@ -72,13 +72,13 @@ def untimed() -> Iterator[None]:
         lock._cblist = callbacks
 
 
-def emitted(fn: native.Native, kinds: str, how: str, key: str, classes: list[type]) -> Code:
+def emitted(fn: native.Native, kinds: str, key: str, classes: list[type]) -> Code:
     """Return the object code of a function for arguments of these kinds."""
     with global_compiler_lock, untimed():
-        return _emitted(fn, kinds, how, key, classes)
+        return _emitted(fn, kinds, key, classes)
 
 
-def _emitted(fn: native.Native, kinds: str, how: str, key: str, classes: list[type]) -> Code:
+def _emitted(fn: native.Native, kinds: str, key: str, classes: list[type]) -> Code:
     tree = parsed(kinds)
     flat = flattened(fn.source(False), tree, classes)
     signature = tuple(map(type_of, leaves(tree)))
@@ -86,7 +86,6 @@ def _emitted(fn: native.Native, kinds: str, how: str, key: str, classes: list[ty
     compiled = flat.overloads[signature]
     entry, library = f"noregret_{key}", compiled.library.codegen.create_library(f"entry.{fn.name}")
     module = library.create_ir_module(library.name)
-    write = checked if how == "checked" else bound
     write(Emitter(compiled.target_context, module, entry), compiled.fndesc, tree, fn.nogil)
     library.add_ir_module(module)
     library.add_linking_library(compiled.library)
@@ -224,7 +223,7 @@ class Emitter:
         self.b.ret(self.b.call(again, [self.b.inttoptr(self.word(0), POINTER), self.args, self.count, POINTER(None)]))
 
 
-def checked(e: Emitter, fndesc: Any, tree: list[Any], nogil: bool) -> None:
+def write(e: Emitter, fndesc: Any, tree: list[Any], nogil: bool) -> None:
     """Write an entry that checks and unpacks its arguments."""
     e.require(e.equal(e.count, WORD(len(tree))))
     values: list[Any] = []
@@ -282,26 +281,3 @@ def unpacked(e: Emitter, leaf: str, obj: Any) -> Any:
         [e.load(e.load(obj, at, POINTER), 8 * k, WORD) for k in range(kind.ndim)] for at in (native.SHAPE, native.STRIDES)
     )
     return e.array(kind, e.load(obj, native.DATA, POINTER), shape, None if packed else strides)
-
-
-def bound(e: Emitter, fndesc: Any, tree: list[Any], _: bool) -> None:
-    """Write an entry whose first arguments are objects, as addresses (kind `o`), and the rest words of a frame.
-
-    The function returns the address of a new reference, 0 to leave the work to the fallback. The GIL is held.
-    """
-    objects, k = tree.count("o"), 1
-    e.require(e.equal(e.count, WORD(objects)))
-    kinds = list(map(type_of, tree))
-    values = [e.b.ptrtoint(e.argument(i), WORD) for i in range(objects)]
-    for leaf, kind in zip(tree[objects:], kinds[objects:], strict=True):
-        word = e.word(k)
-        if isinstance(kind, types.Array):
-            shape = [e.word(k + 1 + i) for i in range(kind.ndim)]
-            values.append(e.array(kind, e.b.inttoptr(word, POINTER), shape))
-            k += kind.ndim
-        else:
-            values.append(e.b.bitcast(word, REAL) if leaf == "d" else e.b.trunc(word, ir.IntType(1)) if leaf == "b" else word)
-        k += 1
-    answer = e.call(fndesc, kinds, values, False)
-    e.require(e.b.icmp_unsigned("!=", answer, WORD(0)))
-    e.finish(e.b.inttoptr(answer, POINTER))

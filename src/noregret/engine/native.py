@@ -1,9 +1,8 @@
 """Machine code without its compiler: functions from the cache, called as builtin functions of Python. Imports no Numba.
 
 A compiled function is one shared library (or, without a linker, one object file) with an entry that follows CPython's METH_FASTCALL
-convention. A *checked* entry checks the kinds of its arguments, unpacks them and runs; arguments of other kinds go to the next
-entry, and at last to `Native.resolve`, which finds or makes the code for them. A *bound* entry reads all but its first arguments
-from a frame, and leaves what it cannot do to a fallback in Python.
+convention. It checks the kinds of its arguments, unpacks them and runs; arguments of other kinds go to the next entry, and at last
+to `Native.resolve`, which finds or makes the code for them.
 """
 
 from __future__ import annotations
@@ -171,7 +170,7 @@ class Native:
             if key not in self.known:
                 words = [id(self.resolver), *map(id, CLASSES), id(True), id(None), id(RuntimeError), *map(id, classes)]
                 table = frame(words, (self.resolver, classes))
-                found = self.load(kinds, "checked", table, classes) or self.source(True)
+                found = self.load(kinds, table, classes) or self.source(True)
                 if self.last is None:
                     self.run = found
                 else:
@@ -180,9 +179,9 @@ class Native:
                 self.last, self.known[key] = table, found
             return self.known[key]
 
-    def load(self, kinds: str, how: str, table: Frame, classes: list[type]) -> Callable[..., Any] | None:
+    def load(self, kinds: str, table: Frame, classes: list[type]) -> Callable[..., Any] | None:
         """Return the entry for these kinds, from the cache or made now; None where it cannot be made or loaded."""
-        key = hashlib.sha256("\0".join((self.digest, self.name, kinds, how, machine())).encode()).hexdigest()[:32]
+        key = hashlib.sha256("\0".join((self.digest, self.name, kinds, machine())).encode()).hexdigest()[:32]
         with lock:
             if key not in _opened:
                 opened = code_cache.find(self.name, key)
@@ -190,22 +189,9 @@ class Native:
                 if opened is None:
                     from . import emitting
 
-                    opened = code_cache.keep(self.name, key, emitting.emitted(self, kinds, how, key, classes))
+                    opened = code_cache.keep(self.name, key, emitting.emitted(self, kinds, key, classes))
                 if opened is None:
                     return None
                 _opened[key] = opened
             address, library = _opened[key]
         return function(self.name, address, table, library)
-
-    def bound(self, kinds: str, words: list[int], held: Any, fallback: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function of raw objects over a frame: it checks nothing, and what it cannot do it leaves to the fallback."""
-        return self.load(kinds, "bound", frame([id(fallback), *words], (held, fallback)), []) or fallback
-
-
-def words_of(v: Any) -> list[int]:
-    """Return an argument as the words of a frame: an array is its address and its sides."""
-    if isinstance(v, np.ndarray):
-        return [v.__array_interface__["data"][0], *v.shape]
-    if isinstance(v, float):
-        return [int(np.float64(v).view(np.uint64))]
-    return [int(v) & (1 << 64) - 1]
