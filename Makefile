@@ -1,6 +1,8 @@
 # Everything runs in .venv at the root of the checkout, made on first use.
 PYTHON ?= python3
 BIN := .venv/bin
+# Tests and benchmarks start many processes; without bytecode each would compile the library's modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test quick check fuzz docs bench browser format clean
 

@@ -39,7 +39,8 @@ def write(path: Path, size: int, line: Callable[[str, list[str]], str]) -> int:
 def process(args: Sequence[str]) -> Cost:
     """Run a command to its end."""
     start = perf_counter()
-    child = subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    env = os.environ | {"PYTHONDONTWRITEBYTECODE": ""}  # an installed library has bytecode
+    child = subprocess.Popen(args, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert child.stderr is not None
     said = child.stderr.read()
     _, status, used = os.wait4(child.pid, 0)

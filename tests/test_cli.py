@@ -61,6 +61,26 @@ def test_help_of_a_learner_compiles_nothing():
     assert out.endswith("[]\n")
 
 
+def test_training_imports_what_it_uses(tmp_path):
+    (tmp_path / "small.svm").write_text("1 1:1\n-1 2:1\n" * 5)
+    args = ["train", str(tmp_path / "small.svm"), "--model", "pa1", "--save", str(tmp_path / "m.nr"), "--quiet"]
+    rooms = ("noregret.families.", "noregret.evaluation.comparator.", "noregret.portfolio.", "noregret.forests.", "noregret.pools.")
+    apart = (
+        "noregret.unsupervised.hdp",
+        "noregret.transforms.learned",
+        "noregret.transforms.nystroem",
+        "rich",
+        "pyarrow",
+    )
+    code = (
+        f"import sys\nfrom noregret.cli import main\ntry:\n    main({args!r})\nexcept SystemExit as e:\n    assert e.code == 0\n"
+        f"print([m for m in sys.modules if m.startswith({rooms!r}) or m in {apart!r}])"
+    )
+    python(code)  # what is compiled is kept: the second process finds it
+    found = python(code)
+    assert found.endswith("['noregret.families.passive_aggressive', 'noregret.portfolio.prices']\n")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="counts the processor time of child processes")
 def test_help_is_quick():
     import resource

@@ -751,7 +751,7 @@ def test_a_map_of_ones_own_is_a_step_like_any_other(tmp_path):
     assert spelling.made("clip(0.25)>pa1").steps[0].top == 0.25
     with pytest.raises(ValueError, match="different steps or settings"):
         p.merge(pipeline(Clip(0.4), nr.PA1()).partial_fit(X, y))
-    del maps.MAPS["clip"]
+    del maps.MAPS.registered["clip"]
     with pytest.raises(ValueError, match="expected one of the maps scale, .*found 'clip': import the module that registers it"):
         nr.load(tmp_path / "m.nr")
     with pytest.raises(ValueError, match="a map called scale is registered already"):

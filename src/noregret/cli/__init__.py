@@ -14,6 +14,10 @@ from ..files.drafts import DRAFT, FULL
 from ..version import __version__
 from .wording import spoken
 
+# Threads of NumPy's BLAS wait for work in a loop that takes a tenth of a second of a processor at the start of each command: let
+# them sleep at once.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+
 COMMANDS = ("evaluate", "compare", "sweep", "train", "predict", "inspect", "convert", "algorithms", "cite", "new", "warm")
 COMPLETION = """\b
 Completion of commands, options and learners by the Tab key:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..parts.losses import CLASSIFICATION, REGRESSION
 from ..text import percent
 from .measures.allotted import (
     ExpertFigures,
@@ -241,3 +242,14 @@ def log_curves() -> set[str]:
     """Return the curves that are drawn on a logarithmic axis."""
     by_round = {name for kind in KINDS.values() if kind.rounds is not None for name, log in kind.rounds.curves.items() if log}
     return by_round | {*along(every("log"))}
+
+
+def loss_of(learner: Learner) -> tuple[str, float]:
+    """Return the loss in which a learner's regret is measured, and its epsilon: its own, or that of its family's theorems."""
+    kind = kind_of(learner)
+    loss = getattr(learner, "loss", kind.tube if kind.tube and "epsilon" in learner.defaults else kind.loss)
+    if not isinstance(loss, str):
+        named = {part: name for name, part in {**CLASSIFICATION, **REGRESSION}.items()}
+        return named.get(type(loss), kind.loss), float(getattr(loss, "epsilon", 0.0))
+    loss = kind.read_as.get(loss, loss)
+    return loss, float(learner.epsilon) if "epsilon" in loss else 0.0

@@ -199,7 +199,7 @@ def as_array(X: Any) -> np.ndarray:
 
 def unmasked(what: str, a: Any) -> Any:
     """Return an array of NumPy, which may be a matrix, as a plain one, anything else as it is; refuse masked entries."""
-    if not isinstance(a, np.ndarray):
+    if type(a) is np.ndarray or not isinstance(a, np.ndarray):
         return a
     if isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
         place = [int(k) for k in np.argwhere(np.ma.getmaskarray(a))[0]]

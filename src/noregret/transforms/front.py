@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algorithm.kernel_options import snake
 from ..files.json_values import decode, options
 from ..inputs.batch import Batch
 from ..inputs.checking import Rows
@@ -237,8 +238,7 @@ class Front:
 
 def map_meta(m: Map) -> dict[str, Any]:
     """Return the settings of a map, as JSON values."""
-    kind = next(tag for tag, cls in MAPS.items() if cls is type(m))
-    return {"kind": kind, "settings": options(m.get_params(), "setting", kinds())}
+    return {"kind": snake(type(m).__name__), "settings": options(m.get_params(), "setting", kinds())}
 
 
 def map_of(meta: Mapping[str, Any]) -> Map:

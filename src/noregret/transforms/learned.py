@@ -12,7 +12,6 @@ import numpy as np
 from ..inputs.checking import Rows
 from ..learners.learner_file import restored
 from ..unsupervised import dictionary, hdp, lda, pca, svd
-from ..unsupervised.without_targets import Unlabelled
 from .step import Map
 
 SAID = "learner"  # in the state of a map: what a learner says of itself besides its arrays, as JSON
@@ -123,10 +122,3 @@ class OnlineHDP(Learned):
 
 
 LEARNED: tuple[type[Learned], ...] = (OnlinePCA, OnlineSVD, Dictionary, OnlineLDA, OnlineHDP)
-
-
-def as_map(step: Any) -> Any:
-    """Return a learner of rows without targets as the map it is before another learner; any other step as it is."""
-    if not isinstance(step, Unlabelled):
-        return step
-    return next(cls(**step.get_params()) for cls in LEARNED if cls.learner_class is type(step))

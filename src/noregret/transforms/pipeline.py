@@ -28,8 +28,7 @@ from ..unsupervised.without_targets import Unlabelled
 from ..unsupervised.word_counts import counts, is_document
 from .feature_map import Approximation, FeatureMap
 from .front import Front, map_meta, map_of
-from .learned import as_map
-from .maps import MAPS
+from .maps import MAPS, as_map, is_map
 from .scale import Normalize
 from .side_columns import targets_and_sides
 from .step import Map
@@ -94,7 +93,7 @@ class Pipeline(Saved):
         if not steps or not isinstance(steps[-1], (Learner, Unlabelled)):
             raise TypeError("the last step of a pipeline must be a learner, such as PA1()")
         for i, step in enumerate(steps[:-1]):
-            if not isinstance(step, Table) and type(step) not in MAPS.values():
+            if not isinstance(step, Table) and not is_map(step):
                 known = ", ".join(cls.__name__ for cls in MAPS.values())
                 hint = ": register its class (noregret.transforms.maps.register)" if isinstance(step, Map) else ""
                 raise TypeError(f"step {i} must be a Table (or a part of one) or one of {known}, got {step!r}{hint}")

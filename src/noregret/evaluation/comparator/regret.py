@@ -14,9 +14,8 @@ import numpy as np
 
 from ...algorithm.bounds import SIMPLEX, Comparison, Running, scores
 from ...learners.learner import Learner, has_bias
-from ...parts.losses import CLASSIFICATION, REGRESSION
 from ...parts.projections import L1Ball, L2Ball
-from ..kinds import kind_of
+from ..kinds import loss_of
 from .ordinary_least_squares import least_squares
 from .row_sample import KEPT, Passes, Sample, sampled
 from .smoothed_losses import REAL
@@ -47,17 +46,6 @@ class Hindsight(NamedTuple):
     weighted: bool  # whether some example has a weight other than 1: the theorems are for none
     passes: int  # over the stream, all in all
     zero: tuple[float, ...] = (0.0, 0.0)  # what weights of 0 lose, and the sum of the squares of that
-
-
-def loss_of(learner: Learner) -> tuple[str, float]:
-    """Return the loss in which a learner's regret is measured, and its epsilon: its own, or that of its family's theorems."""
-    kind = kind_of(learner)
-    loss = getattr(learner, "loss", kind.tube if kind.tube and "epsilon" in learner.defaults else kind.loss)
-    if not isinstance(loss, str):
-        named = {part: name for name, part in {**CLASSIFICATION, **REGRESSION}.items()}
-        return named.get(type(loss), kind.loss), float(getattr(loss, "epsilon", 0.0))
-    loss = kind.read_as.get(loss, loss)
-    return loss, float(learner.epsilon) if "epsilon" in loss else 0.0
 
 
 def radius_of(learner: Learner, norm: str = "l2") -> float | None:

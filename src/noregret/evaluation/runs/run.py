@@ -28,8 +28,8 @@ from ...tasks.classes import halves
 from ...tasks.sampling import SelectiveSampler
 from ...training.by_task import suited
 from ...transforms.front import Front
-from ..comparator.regret import loss_of, regret_of_pool
-from ..kinds import along, kind_of
+from ..comparator.regret import regret_of_pool
+from ..kinds import along, kind_of, loss_of
 from ..measures.baselines import Baselines
 from ..measures.drift import detector
 from ..measures.features_in_use import Selection

@@ -19,7 +19,7 @@ from ...learners.learner import Progress
 from ...streams.stream import Stream, counting
 from ...training.by_task import suited
 from ...transforms.front import Front
-from ..comparator.regret import loss_of
+from ..kinds import loss_of
 from ..measures.baselines import Baselines
 from .passes import Pass, Watch, held, run_pass
 from .run import Run

@@ -11,8 +11,7 @@ from ...learners.learner import Progress
 from ...text import plural
 from ...training.opening import Trainable
 from ...transforms.pipeline import Pipeline
-from ..comparator.regret import loss_of
-from ..kinds import kind_of
+from ..kinds import kind_of, loss_of
 from ..measures.baselines import Baselines
 from ..measures.figures import Figures
 from .cautions import cost_words, identifiers, warnings
